@@ -213,8 +213,6 @@ def test_rows_of_a_stream_need_not_have_all_keys(monkeypatch):
         assert (found.num_rows, found.num_missing, found.e_value) == (20, 1, expected.e_value)
 
 
-
-
 @pytest.fixture(scope="module")
 def days():
     """A table of days, and detectors of groups, of a series, and given a covariate."""

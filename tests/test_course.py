@@ -30,8 +30,6 @@ def code_of(path):
     ]
 
 
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_made_from_their_sources(path):
     source = path.with_suffix(".py").read_text(encoding="utf-8")
@@ -68,5 +66,3 @@ def test_notebooks_run_on_the_numpy_engine(path, monkeypatch):
         assert pyplot.get_fignums(), "a picture"
     finally:
         pyplot.close("all")
-
-

@@ -51,8 +51,6 @@ def test_the_code_of_pages_runs(page, tmp_path, monkeypatch):
         pyplot.close("all")
 
 
-
-
 def test_links_to_what_the_site_makes_lead_to_it_there():
     pytest.importorskip("mkdocs")
     spec = importlib.util.spec_from_file_location("hooks", DOCS / "site" / "hooks.py")
@@ -71,12 +69,6 @@ def test_links_to_what_the_site_makes_lead_to_it_there():
 def test_every_page_is_in_the_menu():
     menu = set(re.findall(r"[\w/.-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     assert menu == {*PAGES, *MADE}
-
-
-
-
-
-
 
 
 @pytest.mark.slow

@@ -148,8 +148,6 @@ def test_rooms_are_those_that_are_checked():
         assert all(row[1] for row in rows)
 
 
-
-
 def test_from_a_table_to_a_verdict_nothing_is_done_twice(monkeypatch):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     table = mixed_table(60, np.random.default_rng(0))

@@ -31,8 +31,6 @@ def test_nobody_s_files_are_refused_or_right(kind):
     assert counts[kind.name, "damaged", "refused"] >= many / 5
 
 
-
-
 @pytest.mark.thorough
 def test_files_as_they_were_written_are_accepted(kind):
     for parts in kind.parts:
@@ -92,5 +90,3 @@ def test_the_command_keeps_what_fails(tmp_path, monkeypatch, capsys):
     assert any(path.suffix == ".txt" for path in (tmp_path / "kept").iterdir())
     monkeypatch.setitem(KINDS, "circuit", lambda: kind)
     assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "none")]) == 0
-
-

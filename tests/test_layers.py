@@ -192,12 +192,6 @@ def test_numba_is_imported_in_the_compiled_rooms_only():
             assert path.parent.as_posix() in NUMBA or path.as_posix() in NUMBA, path
 
 
-
-
-
-
-
-
 def test_imports_follow_one_direction():
     # also those inside functions: postponing an import hides a cycle, it does not remove it
     rest = {name: imported_modules(path) for name, path in MODULES.items()}

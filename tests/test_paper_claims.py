@@ -75,8 +75,6 @@ def test_the_tests_that_claims_name_exist(findings):
         assert all(f"def {name}(" in source for name in re.findall(r"test_\w+", names))
 
 
-
-
 def test_paper_values_have_the_paper_s_relations():
     """Sums that hold among the printed tables, and the ones that do not, as the written comparison says."""
     means = {

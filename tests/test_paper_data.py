@@ -135,8 +135,6 @@ def test_split_is_a_partition_and_follows_its_seed():
     )
 
 
-
-
 def test_archive_of_adult_is_parsed_as_the_local_copy(data_folder, monkeypatch, tmp_path):
     pooch = pytest.importorskip("pooch")
     for part in ("data", "test"):
@@ -239,8 +237,6 @@ def test_small_archives_are_parsed(small_archive_files):
     assert digits.tolist() == [3, 3, 5, 5]
 
 
-
-
 @pytest.mark.parametrize(
     ("loader", "name", "change", "match"),
     [
@@ -288,8 +284,6 @@ def test_broken_archives_are_refused(loader, name, change, match, small_archive_
     small_archive_files[name] = change(small_archive_files[name])
     with pytest.raises(OSError, match=match):
         getattr(archives, loader)()
-
-
 
 
 def test_census_columns(small_archive_files):

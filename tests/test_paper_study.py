@@ -159,10 +159,6 @@ def test_report_of_a_tiny_study(monkeypatch, tmp_path):
         write_report("study", tmp_path)
 
 
-
-
-
-
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
@@ -213,9 +209,3 @@ def test_errors_of_a_mean_over_populations_that_share_trials():
 
 
 # -- rates, tables and the paper's numbers ---------------------------------------------------------------------
-
-
-
-
-
-

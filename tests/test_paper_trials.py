@@ -34,8 +34,6 @@ def circuit():
     return zoo.circuits()["hclt_like"]
 
 
-
-
 def one_hot(rows, num_categories):
     """One coordinate for each category of each column."""
     return np.concatenate(
@@ -119,8 +117,6 @@ def test_kernels_of_packed_rows_count_differing_columns(rng, num_variables, cate
     )
 
 
-
-
 def test_binary_rows_and_categories_give_mmd_the_same_counts(rng):
     rows = rng.integers(0, 2, (60, 9)).astype(np.uint8)
     counts = []
@@ -178,7 +174,3 @@ def test_scalar_rejections_are_those_of_the_baselines(circuit):
             1 + (nulls.null(10)[name][None] >= np.array(statistics)[:, None]).sum(axis=1)
         ) / 100
         assert found[name].rejected.tolist() == [(pvalues <= 0.2).tolist()]
-
-
-
-

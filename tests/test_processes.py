@@ -51,10 +51,6 @@ def run(program, timeout=200, **environment):
     return result.stdout.split("\n")[:-1]
 
 
-
-
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_forks_while_other_threads_compute(engine):
     """Children of a process whose other threads are inside kernels compute the same, and end."""

@@ -129,5 +129,3 @@ def test_attributes_are_described():
     ]
     said = {name.strip() for head in heads for name in head.split(",")}
     assert {key for key in kept if key[0] != "_"} <= said
-
-

@@ -38,8 +38,6 @@ def run(program, cache=None, **environment):
     return result.stdout.split("\n")[:-1]
 
 
-
-
 EVERY_ROOM = """
 import sys
 sys.modules["numba"] = None                                       # importing it fails
@@ -124,8 +122,6 @@ print(hld.HLDDetector(num_epochs=20).fit(rows).test(rows[:50]).reject, "numba" i
     assert not list(tmp_path.iterdir())
 
 
-
-
 @needs_numba
 def test_the_numpy_engine_never_imports_numba_and_agrees():
     plain = run(
@@ -202,8 +198,6 @@ def test_a_read_only_installation_without_a_home_works(tmp_path):
     assert result.stdout == f"42 {tmp_path / 'pcircuit' / '__init__.py'}\n"
     assert result.stderr == ""
     assert sorted(tmp_path.rglob("*")) == before
-
-
 
 
 @needs_numba

@@ -1,6 +1,5 @@
 """Which column comes first: the one that moved, by its frequencies, its range, or its dependence on others."""
 
-
 import numpy as np
 import pytest
 from binomial_bounds import at_most
@@ -163,10 +162,6 @@ def test_a_column_with_more_missing_cells_is_called_whatever_its_bins_do():
         result = detector.test(with_holes(300, 0.1, np.random.default_rng(seed)))
         assert result.columns[0].name == "x4"
         assert result.columns[0].adjusted <= 1e-4
-
-
-
-
 
 
 def test_numbers_beyond_the_range_are_a_share_of_rows_as_those_of_bins_are():

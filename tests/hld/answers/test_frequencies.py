@@ -128,8 +128,6 @@ def test_small_pvalues_of_rare_categories_hold_the_level_where_draws_do_not_reac
         assert chances[pvalues <= u].sum() <= u
 
 
-
-
 def test_a_new_level_is_found_and_a_single_row_of_it_is_not(rng):
     reference = np.array([2500, 2500, 0])
     assert homogeneity_pvalue(reference, np.array([250, 245, 5]), rng) < 0.01
@@ -173,5 +171,3 @@ def test_holm_for_more_tests_than_are_given(rng):
     pvalues = np.sort(rng.random(12) ** 4)
     np.testing.assert_array_equal(holm(pvalues[:5], 12)[:5], holm(pvalues)[:5])
     np.testing.assert_array_equal(holm(pvalues, 5), holm(pvalues))
-
-

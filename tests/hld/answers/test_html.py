@@ -80,8 +80,6 @@ def test_p_values_have_digits_enough_to_show_that_a_calm_column_is_above_the_lev
     ]
 
 
-
-
 def column(expected, observed):
     labels = (*map(str, range(len(expected) - 1)), "(missing)")
     return ColumnShift(

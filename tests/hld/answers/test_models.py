@@ -66,8 +66,6 @@ def test_a_model_is_at_no_distance_from_itself(models):
     assert all(pair["distance"] == 0 for pair in found.pairs)
 
 
-
-
 def test_times_and_numbers_with_bins_are_not_compared():
     """Cells of seconds and of numbers have nothing in common, though both are cut into bins."""
     rng = np.random.default_rng(2)

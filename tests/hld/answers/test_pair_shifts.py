@@ -129,8 +129,6 @@ def test_pvalues_of_columns_with_few_levels_are_uniform(kind, shares):
         assert at_least(trials, alpha) <= (pvalues <= alpha).sum() <= at_most(trials, alpha)
 
 
-
-
 @pytest.mark.parametrize("columns", [BINS, LEVELS])
 def test_broken_dependence_is_found(columns):
     rng = np.random.default_rng(6)

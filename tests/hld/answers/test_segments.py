@@ -219,8 +219,6 @@ def test_a_dependence_is_that_of_its_columns_also_where_one_before_them_is_hidde
     assert "The dependence of a and b is weaker" in batch_report(detector, shifted)
 
 
-
-
 def test_forms(detector, visits):
     found = detector.test_by(visits, "shop")
     values = found.to_dict()
@@ -301,8 +299,6 @@ def test_segments_of_the_only_column_have_nothing_to_compare():
     with pytest.raises(ValueError, match="`by` is 'shop', and the model knows nothing else"):
         detector.test_by(rows, "shop")
     assert detector.test_by(rows, [1, 2] * 20).labels == ("1", "2")
-
-
 
 
 def test_times_with_a_zone_are_grouped_alike_in_every_form(detector):

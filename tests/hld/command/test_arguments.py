@@ -51,8 +51,6 @@ def test_wrong_arguments_end_with_2(argv, run_here):
     assert "usage: hld" in err
 
 
-
-
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -92,8 +90,6 @@ def test_examples_are_commands_that_can_be_given(command):
     assert args.command in (command, "test")
 
 
-
-
 NUMBERS = {
     "--every": ["monitor", "m"],
     "--max-rows": ["serve", "m"],
@@ -127,8 +123,6 @@ def test_whole_numbers_that_are_too_small_name_their_option(option, argv, least,
         said = capsys.readouterr().err
         assert left.value.code == 2
         assert f"argument {option}: expected a whole number of at least {least}, found " in said
-
-
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,6 @@ def test_sample_under_a_condition(run):
     assert "`where`" in err
 
 
-
-
 def test_the_separator_of_real_rows_is_found(run, folder):
     """That of the drawn rows had been taken for it, so that semicolons were an error."""
     written = [

@@ -92,10 +92,6 @@ def test_batches_hold_unseen_rows_once(monkeypatch):
         assert set(digits[batch]) == {i // 2}
 
 
-
-
-
-
 def test_summary_counts_what_was_wrong(demo):
     """A false alarm and a missed shift are both counted, and both named."""
     all_right = with_wrong(demo, *[i for i, trial in enumerate(demo.trials) if not trial.right])
@@ -159,5 +155,3 @@ def test_missing_packages(short, tmp_path, monkeypatch, capsys):
     with pytest.raises(ImportError, match=r"pip install 'hld\[demo\]'"):
         _demo._digits()
     assert os.listdir(tmp_path) == []
-
-

@@ -178,8 +178,6 @@ def test_whole_numbers_of_128_bits_are_refused_in_one_sentence(run_here, tmp_pat
     assert "'t.parquet' has a column of a type that pyarrow does not read" in err
 
 
-
-
 def test_options_that_would_do_nothing_are_refused(run_here, tmp_path):
     table = amounts(200, 0)
     table.to_csv("train.csv", index=False)

@@ -43,8 +43,6 @@ def test_a_trifle_is_no_alarm_if_so_asked(run):
     assert (status, "95 % between" in out) == (0, True)
 
 
-
-
 def test_report_of_a_batch(run, folder):
     status, out, err = run("test", "model.hld", "moved.csv", "--report", "report.html")
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -142,8 +140,6 @@ def test_what_does_not_go_together_is_said_before_anything_is_read(run_here, arg
     assert said in err
 
 
-
-
 @pytest.mark.parametrize(
     ("names", "said"), [("abcdef", "a, b, c, d, e, f"), ("abcdefgh", "a, b, c, d, e, f and 2 more")]
 )
@@ -220,8 +216,6 @@ def test_explain_counts_odd_cells(run_on_gaps, files):
     }
 
 
-
-
 @pytest.fixture(scope="module")
 def judged(folder):
     """A detector, and its result for the shifted batch."""
@@ -244,8 +238,6 @@ def test_shares_are_parts_of_the_squared_distance(judged):
         int((result.node_pvalues <= 0.05).sum()),
     )
     assert {name: found[name] for name in result.to_dict()} == result.to_dict()
-
-
 
 
 def test_a_batch_that_is_as_learned_to_the_last_digit_has_shares_of_zero():
@@ -347,8 +339,6 @@ def test_the_status_and_the_json_are_those_of_the_audit(run, folder, table, alph
     )
     assert (told, err, json.loads(out)) == (status, "", found.to_dict())
     assert found.keeps_level == {"model.hld": status == 0}
-
-
 
 
 def test_the_file_is_the_summary_that_the_library_makes(run, folder):

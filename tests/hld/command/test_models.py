@@ -227,8 +227,6 @@ def test_a_plan_is_printed_as_the_library_prints_it(run, folder):
     assert "colour" in out
 
 
-
-
 @pytest.mark.parametrize("command", [("plan", "--rows-per-day", "9"), ("audit", "calm.csv")])
 def test_an_edit_of_no_column_names_the_nearest(run, command):
     name, *more = command
@@ -247,8 +245,6 @@ def test_a_table_in_the_place_of_the_model_is_called_that(run, command):
     assert (status, err.count("\n")) == (2, 1)
     assert "error: 'train.csv' is not a model file" in err
     assert err.endswith("make one of a table with hld fit TABLE -o MODEL\n")
-
-
 
 
 def test_text_and_json_are_what_the_library_says(run, folder):
@@ -276,8 +272,6 @@ def test_columns_that_cannot_be_compared_have_a_dash(run, run_here, folder, tmp_
     assert [
         line.split()[1] for line in out.splitlines() if line.startswith(("new", "visits", "income"))
     ] == ["-"] * 3
-
-
 
 
 def test_the_command_writes_both_files(run, folder):

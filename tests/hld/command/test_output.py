@@ -54,8 +54,6 @@ def test_table_on_a_terminal_without_rich(monkeypatch):
     assert sys.stdout.getvalue() == "a  b\nx  1\n"
 
 
-
-
 def test_control_characters_do_not_reach_the_terminal(capsys):
     """Neither in lines nor in tables; line feeds are kept between lines and escaped in cells."""
     evil = "a\x1b[31m\x07\x9b\u202e\ud800"

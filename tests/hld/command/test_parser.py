@@ -28,10 +28,6 @@ def process(files, *argv, **options):
     )
 
 
-
-
-
-
 @pytest.mark.thorough
 def test_warnings_are_lines_without_the_source(files):
     """What `fit` warns of reads as its errors do, with control characters escaped."""
@@ -206,8 +202,6 @@ def test_interrupt_ends_with_130(run_on_gaps, monkeypatch):
     assert run_on_gaps("test", "model.hld", "calm.csv") == (130, "", "hld: interrupted\n")
 
 
-
-
 def test_reader_that_leaves_early(files):
     """``hld sample ... | head -1``: no complaint, and not the status of a shift."""
     with subprocess.Popen(
@@ -259,8 +253,6 @@ def test_help_imports_nothing_heavy(files):
     assert "0 no shift found, 1 shift found, 2 error" in done.stdout.replace("\n", " ")
 
 
-
-
 @pytest.mark.skipif(engine_is_numpy(), reason="kernels are never used")
 @pytest.mark.thorough
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
@@ -279,7 +271,3 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
         f"hld: error: NUMBA_CACHE_DIR is {str(folder)!r}, where nothing can be written, expected a "
         "folder for compiled kernels: change its access, or name another one\n"
     )
-
-
-
-

@@ -84,8 +84,6 @@ def test_malformed_files_end_with_status_2(folder, name):
     check_refused(folder, name)
 
 
-
-
 def test_little_address_space_is_said_and_waited_for_by_nobody(folder):
     """OpenBLAS had tried again for ever to have its memory."""
     limit = 700_000 * 1024

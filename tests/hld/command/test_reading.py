@@ -130,8 +130,6 @@ def test_a_separator_is_one_character_that_is_no_quote(text, found):
         arguments.separator(text)
 
 
-
-
 def test_each_option_for_text_is_refused_by_name_for_other_files():
     values_of = {
         "--sep": [";"],
@@ -182,8 +180,6 @@ def codes(encoder, path):
     return encoder.encode(read_batch(path, encoder))[0].tolist()
 
 
-
-
 @pytest.mark.parametrize(
     "lines",
     [
@@ -196,8 +192,6 @@ def test_a_batch_that_looks_like_other_types_keeps_its_levels(lines, encoder, cs
     """No cell is unseen because of how the other cells of its column look."""
     _, report = encoder.encode(read_batch(csv_file(HEADER, *lines), encoder))
     assert report.num_unseen.tolist() == [0] * 5
-
-
 
 
 def test_levels_of_two_types_are_told_by_their_text(csv_file):
@@ -213,8 +207,6 @@ def test_decoded_rows_are_read_back(encoder, tmp_path):
     path = str(tmp_path / "decoded.csv")
     write_rows(encoder.names, encoder.decode(every), path)
     assert codes(encoder, path) == every.tolist()
-
-
 
 
 def test_booleans_are_booleans_in_a_batch(encoder, csv_file):
@@ -283,8 +275,6 @@ def test_text_in_a_column_of_numbers_is_counted(encoder, csv_file):
     assert (absent, extra) == ([], [])
     with pytest.raises(TypeError, match="column 'member' holds text"):
         encoder.encode(batch)
-
-
 
 
 def test_days_are_written_without_a_time(tmp_path):

@@ -143,8 +143,6 @@ def test_monitor_refuses_bytes_that_are_no_text(folder, stream, options, message
     assert done.stderr.count(b"\n") == 1
 
 
-
-
 HEADER = "colour,visits,income\n"
 
 

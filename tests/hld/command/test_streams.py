@@ -91,8 +91,6 @@ def test_odd_cells_from_a_pipe(command, folder, through_pipe, capsys):
     assert capsys.readouterr().out == expected
 
 
-
-
 def in_shell(folder, script):
     """A shell script in which `hld` is the command; output is buffered, as it is by default."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -195,5 +193,3 @@ def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
     monkeypatch.setattr("hld.command.output.replace_file", refused)
     assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "new.hld")]) == 2
     assert "Permission denied" in capsys.readouterr().err
-
-

@@ -13,7 +13,7 @@ from rare_rows import inner_of, rare
 import hld
 import pcircuit
 from hld.conditional import few_rows
-from hld.conditional.column_tests import MOST_RANKED, column_scores, least_pvalues
+from hld.conditional.column_tests import least_pvalues
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
 from hld.reports.batch_report import batch_report
 
@@ -154,15 +154,3 @@ def test_longer_batches_are_ranked_where_tails_are_heavy():
             tuple(least_pvalues(one, own, np.zeros(T), ONE)[0] > 0 for one in (heavy, light))
             == ranked
         )
-
-
-def test_distances_are_those_of_rows_that_are_left_out():
-    found, leverage = np.arange(1.0, 6.0)[:, None], np.array([0.5, 0.0, 0.0, 0.0, 1.0])
-    assert column_scores(found, leverage, [np.array([0]), np.zeros(0, int)]).tolist() == [
-        [2, 4, 9, 16],
-        [0] * 4,
-    ]
-    assert least_pvalues(np.array([[1.0, 4.0]]), np.array([[2.0]]), np.array([0.001]), ONE) == [
-        2 / 3
-    ]
-    assert column_scores(np.ones((500, 1)), np.zeros(500), ONE).shape == (1, MOST_RANKED)

@@ -121,8 +121,6 @@ def test_training_rows_are_written_as_they_are_seen_from_the_others():
     )
 
 
-
-
 @pytest.mark.parametrize("rare", [b"x" * 7, b"b" * 8 + b"a" * 8, b"a" * 16, b"a" * 9])
 def test_impossible_digests_are_refused(rare):
     with pytest.raises(
@@ -235,8 +233,6 @@ def test_one_finite_value_and_infinities_are_told_apart():
     assert fit_encoder(np.array([[top], [top], [np.inf]])).num_categories == (1,)
 
 
-
-
 def test_objects_in_a_continuous_column():
     encoder = fit_encoder(np.linspace(0, 1, 101)[:, None], num_bins=4)
     cells = column(0.1, None, pd.NA, np.float32(0.9), Decimal("0.6"), True, np.True_, 0, pd.NaT, 5)
@@ -314,8 +310,6 @@ def test_numbers_in_four_bytes_stay_in_their_bins(numbers, num_bins, unit):
         np.testing.assert_array_equal(
             bins_of(values.astype(np.float32).astype(float), edges), bins_of(values, edges)
         )
-
-
 
 
 def test_what_nine_in_ten_have_leaves_the_other_bins_to_the_rest():

@@ -179,8 +179,6 @@ def test_an_unseen_value_in_a_fifth_of_fifty_rows_is_found_in_every_batch(detect
         assert result.to_dict()["data_quality"]["new_values"]["share_of_level"] == NEW_SHARE
 
 
-
-
 def test_what_is_not_tested():
     table = frame(60, 0)
     batch = frame(30, 1).assign(amount=1e9)

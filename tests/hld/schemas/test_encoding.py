@@ -101,10 +101,6 @@ WORDS = LevelColumn("word", "categorical", ("", "a", "b"), rare=digests_of(["c"]
 NUMBERS = LevelColumn("number", "integer", (0, 1, 5))
 
 
-
-
-
-
 def test_texts_among_numbers_are_odd_or_refused():
     assert found(NUMBERS, 5, "5", "x", 5, "x", is_strict=False) == ([2, 3, 3, 2, 3], [1, 2, 4])
     with pytest.raises(
@@ -124,10 +120,6 @@ def test_cells_that_stand_for_no_row_are_not_looked_at():
     assert found(NUMBERS, "text", 5, "more", used=np.array([0, 3, 0]))[0][1] == 2
     with pytest.raises(TypeError, match="'number' holds text"):
         found(NUMBERS, "text", 5, used=np.array([1, 3]))
-
-
-
-
 
 
 STEPPED = (
@@ -172,8 +164,6 @@ def test_codes_are_those_of_the_definition(which, num_rows):
     others = [v for v in range(len(STEPPED)) if v not in which]
     assert (codes[:, others] == 9).all()
     assert (beyond[:, others] == 9).all()
-
-
 
 
 def test_a_break_belongs_to_the_value_and_not_to_its_neighbours():

@@ -53,10 +53,6 @@ def test_no_rows_are_counted_without_a_word_on_shares(detector):
     )
 
 
-
-
-
-
 def test_every_difference_is_counted_and_the_check_goes_on(detector):
     batch = table(50, 2, holes=0).assign(more=1, other="x").drop(columns="day")
     batch["heat"] = batch["heat"].astype(object)

@@ -111,10 +111,6 @@ def test_more_connections_than_allowed_are_sent_away(shop):
             client.close()
 
 
-
-
-
-
 def test_answers_are_sent_at_once():
     """Without TCP_NODELAY the second piece of an answer waits 40 ms for the client to confirm the first."""
     with (

@@ -89,8 +89,6 @@ def test_hundreds_of_broken_bodies_and_requests(shop):
         assert run.poll() is None
 
 
-
-
 @pytest.mark.slow
 def test_the_largest_bodies_take_no_more_than_is_allowed(shop):
     """None ends the process or meets an error of it, and what they take is given back."""

@@ -85,5 +85,3 @@ def test_models_monitors_and_threads_are_as_they_are_when_asked(service):
     ):
         assert (found[f"hld_{name}", "a"], found[f"hld_{name}", "b"]) == (first, second)
     assert found["hld_model_info", "d" * 64, "a"] == 1
-
-

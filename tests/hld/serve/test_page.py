@@ -140,10 +140,6 @@ def test_the_page_fits_and_can_be_read(shop, tmp_path, width, dark):
         assert (sum(map(int, re.findall(r"\d+", background))) < 200) == dark
 
 
-
-
-
-
 def test_no_other_script_runs(shop, tmp_path):
     assert "unsafe-inline" not in policy().partition("style-src")[0]
     assert page().count("<script") == 1

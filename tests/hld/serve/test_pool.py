@@ -23,8 +23,6 @@ def test_a_full_pool_sends_clients_away(guarded, monkeypatch):
     assert client.ask("GET", "/healthz")[0] == 200
 
 
-
-
 def used(limits, scenario):
     """What a scenario, a coroutine that takes a pool, returns."""
     pool = Pool(limits)
@@ -41,8 +39,6 @@ async def until(is_so):
             return
         await asyncio.sleep(0.005)
     raise AssertionError("it did not happen in time")
-
-
 
 
 def test_no_more_run_and_wait_than_allowed():

@@ -34,8 +34,6 @@ async def read(bodies, *args, **options):
         return body, bodies.held
 
 
-
-
 @pytest.mark.parametrize(
     ("options", "status", "message"),
     [
@@ -115,12 +113,6 @@ def test_too_many_large_bodies_wait_for_one_another():
     assert asyncio.run(all_at_once()) == (b"1", 1)
 
 
-
-
-
-
-
-
 LEAST = {"max_bytes": 1, "max_rows": 1, "connections": 1, "workers": 0, "queue": 0}
 NAMES = [field.name for field in fields(Limits)]
 
@@ -139,8 +131,6 @@ def test_a_limit_that_cannot_be_is_named(name):
             Limits(**{name: value})
     least = LEAST.get(name, 1e-9)
     assert getattr(Limits(**{name: least}), name) == least
-
-
 
 
 def answer(error):
@@ -170,5 +160,3 @@ def test_messages_are_one_line_of_bounded_length():
     assert len(answer(ValueError("x" * 10_000))["message"]) == 2000
     forged = Refusal(400, "a\nb", "\x1b[2J \x00 \u202e \ud800 é")
     assert (forged.field, forged.message) == (r"a\nb", r"\x1b[2J \x00 \u202e \ud800 é")
-
-

@@ -134,5 +134,3 @@ def test_a_client_that_reads_enough_is_waited_for(read, is_aborted):
         if not timers:
             break
     assert protocol.transport.is_aborted == is_aborted
-
-

@@ -365,5 +365,3 @@ def test_what_is_no_summary_is_refused(body, words, monkeypatch):
         read_summary(body)
     assert (refused.value.status, refused.value.field) == (400, "body")
     assert words in refused.value.message
-
-

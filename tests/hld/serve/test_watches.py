@@ -42,8 +42,6 @@ def test_a_state_that_cannot_be_written_is_not_taken(coins, tmp_path, monkeypatc
     assert watch_of(detector, tmp_path).observe(some, after=10).num_rows == 15
 
 
-
-
 def test_rows_in_chunks_count_as_those_of_one_monitor(coins):
     detector, rows = coins
     watch, monitor = watch_of(detector), hld.Monitor(detector)
@@ -54,8 +52,6 @@ def test_rows_in_chunks_count_as_those_of_one_monitor(coins):
     assert watch.last is found
     assert [point[0] for point in watch.history] == [0, 50, 50, 50, 200]
     assert watch.history[0][2] == 1.0
-
-
 
 
 def test_a_reset_forgets_rows_alarm_and_history(coins, tmp_path):

@@ -1,6 +1,5 @@
 """What the threads of a service do: the same as the library, in the form of an answer."""
 
-
 import pytest
 from live_server import csv_bytes
 
@@ -18,8 +17,6 @@ def model(shop):
     return Models({"orders": shop["orders"]}).loaded["orders"]
 
 
-
-
 def test_reports_are_of_the_result_that_is_asked_for_and_the_last_ones_are_kept(model, shop):
     with pytest.raises(Refusal, match="there is no result of this `id`") as refused:
         work.report_page(model, None)
@@ -35,10 +32,6 @@ def test_reports_are_of_the_result_that_is_asked_for_and_the_last_ones_are_kept(
         with pytest.raises(Refusal, match="the last 32 are kept"):
             work.report_page(model, key)
     assert model.results.find(keys[0]) is result
-
-
-
-
 
 
 def test_warming_up_keeps_no_result_and_shows_the_monitor_no_row(model):

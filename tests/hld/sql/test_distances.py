@@ -189,20 +189,3 @@ def test_law_and_ranks_agree_on_the_same_table(of_circuit, monkeypatch):
             <= larger
             <= bounds.at_most(999, min(1.2 * by_law.pvalue, 1))
         )
-
-
-def test_the_unit_of_the_kept_laws_does_not_matter(detector):
-    """Their weights are scaled to the mean of the distance, which is exact."""
-    profile = counted(detector, table_of(200, 1)).profile
-    kept = detector.profile_
-    other = SimpleNamespace(
-        test_=detector.test_,
-        encoder_=detector.encoder_,
-        tolerance=0.0,
-        profile_=replace(kept, laws=kept.laws * [3.0, 9.0, 3.0, 9.0]),
-    )
-    for one, same in zip(
-        count_distances(detector, profile), count_distances(other, profile), strict=True
-    ):
-        assert 0 < one.pvalue < 1
-        assert same.pvalue == pytest.approx(one.pvalue, rel=1e-9)

@@ -202,12 +202,6 @@ def test_tables_of_no_database_are_refused(detector):
         hld.sql.count(detector, ibis.table({"a": "int64", "b": "int64"}, name="t"))
 
 
-def test_messages_have_no_colours_of_a_terminal(detector):
-    with pytest.raises(ValueError, match=r"cannot be read: ") as caught:
-        hld.sql.count(detector, duckdb.connect(), "SELECT * FROM (")
-    assert "\x1b" not in str(caught.value)
-
-
 def test_connections_of_other_libraries_are_refused_by_name(detector):
     with (
         contextlib.closing(sqlite3.connect(":memory:")) as source,
@@ -286,23 +280,6 @@ def test_a_table_that_changes_while_it_is_counted_is_refused(detector, database,
 def _without_edges(profile):
     """A profile whose columns are counted one by one, hence in several queries."""
     return replace(profile, edges=np.zeros((0, 2), dtype=np.int64), pairs=())
-
-
-def test_other_databases_are_read_through_ibis(detector, database, monkeypatch):
-    """Of which the result has names and types; the same counts as by the shortest way."""
-    expected = hld.sql.count(detector, database, "shop.t")
-    connection = ibis.duckdb.from_connection(database)
-    monkeypatch.setattr(type(connection), "name", "another")
-    monkeypatch.setattr(
-        ibis, "to_sql", lambda one, dialect, to_sql=ibis.to_sql: to_sql(one, dialect="duckdb")
-    )
-    found = hld.sql.count(detector, connection.table("t", database="shop"))
-    for own, other in zip(
-        found.profile.counts + found.profile.pairs,
-        expected.profile.counts + expected.profile.pairs,
-        strict=True,
-    ):
-        np.testing.assert_array_equal(own, other)
 
 
 def test_without_ibis_it_says_what_to_install(detector, monkeypatch):

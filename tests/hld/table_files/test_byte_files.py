@@ -126,12 +126,6 @@ def test_a_row_of_a_large_archive_does_not_need_all_of_it_in_memory(tmp_path):
     tracemalloc.stop()
 
 
-def test_standard_input_may_be_closed(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(ValueError, match="standard input is closed, expected a table"), opened("-"):
-        pass
-
-
 def test_as_much_of_a_file_is_looked_at_as_its_first_row_needs():
     for size, looked_at in ((10, 2**16), (2**16 - 4, 2**16), (2**16 - 2, 2**17), (200_000, 2**18)):
         data = b"a," * (size // 2) + b"b\n" + b"1,2\n" * 2**18

@@ -92,8 +92,6 @@ def test_what_is_no_part_is_refused():
     assert hld.TableSchema.from_dict(schema.to_dict()) == schema
 
 
-
-
 @pytest.mark.parametrize(
     "last",
     [

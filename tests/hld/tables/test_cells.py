@@ -179,8 +179,6 @@ def test_a_column_is_learned_as_if_empty_texts_were_missing():
 # Every form of a table
 
 
-
-
 @pytest.mark.parametrize(
     "dtype", ["i1", "u8", ">i4", "f2", ">f8", "g", "?", "O", "U3", "S3", "M8[ns]", "m8[s]"]
 )
@@ -424,8 +422,6 @@ def test_what_no_text_tells_from_another_is_no_level(cell):
         raise not_a_level(cell, "x")
 
 
-
-
 @pytest.mark.parametrize(
     ("cell", "what", "then"),
     [
@@ -583,8 +579,6 @@ def test_codes_have_the_smallest_dtype(num_levels, table_dtype, expected):
     assert report.num_rows == 2
 
 
-
-
 # Errors name the argument of the public function that was called
 
 WHOLE = np.random.default_rng(0).integers(0, 3, size=(200, 2))
@@ -638,5 +632,3 @@ def test_tables_without_what_the_model_leaves_out_are_told_of_it(by_name, width,
     ) as caught:
         matched(("age", "job"), ("id", "age", "job"), by_name, parts)
     assert str(caught.value).partition("(id, age, job)")[2].removeprefix(": ") == said
-
-

@@ -521,8 +521,6 @@ def test_cells_counts_and_values_are_those_of_the_rows(dtype, N, rng):
         )
 
 
-
-
 NUMBERS = {"a": [1, 2, 1]}
 
 
@@ -584,5 +582,3 @@ def test_it_is_refused_where_it_is_learned_or_known(name):
             TypeError, match=r"column 'new' holds nested values .*leave it out .*--drop"
         ):
             fit_encoder(odd_tables()[name])
-
-

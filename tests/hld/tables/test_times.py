@@ -60,15 +60,11 @@ def test_different_dates_and_durations_stay_different(count, unit, order):
         assert times_as_objects(values[:1])[0] == one
 
 
-
-
 @given(st.timedeltas())
 def test_durations_in_microseconds_are_pythons(duration):
     microseconds = duration // datetime.timedelta(microseconds=1)
     if abs(microseconds) < 2**62:
         assert times_as_objects(np.array([microseconds], dtype="m8[us]"))[0] == duration
-
-
 
 
 def test_levels_a_nanosecond_apart_are_two_levels():
@@ -185,8 +181,6 @@ def test_what_python_writes_is_not_before_the_number(seconds):
         assert 0 <= again - seconds <= 1e-6 + 1e-15 * abs(seconds)
 
 
-
-
 @pytest.mark.parametrize(
     "nanoseconds", [0, 1, 999, 1000, 1001, -1, 10**9 + 7, 86_400 * 10**9 * 50 + 3]
 )
@@ -203,8 +197,6 @@ def test_durations_that_microseconds_do_not_tell_apart_are_shown_to_the_nanoseco
     assert time_texts([1e-6, 2e-6], "duration") == ["0:00:00.000001", "0:00:00.000002"]
     assert time_texts([0.123456789, 1.5], "duration") == ["0:00:00.123457", "0:00:01.500000"]
     assert time_texts([1e30, 0.0, 1e-7], "duration")[0] == "1e+30 s"
-
-
 
 
 @pytest.mark.parametrize(
