@@ -7,6 +7,7 @@ from itertools import combinations
 import binomial_bounds
 import numpy as np
 import pytest
+from moved_covariates import CIRCUIT, GIVEN, moved
 from rare_rows import GIVEN as RARE_GIVEN
 from rare_rows import inner_of, rare
 
@@ -16,9 +17,6 @@ from hld.conditional import few_rows
 from hld.conditional.column_tests import least_pvalues
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
 from hld.reports.batch_report import batch_report
-
-CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
-GIVEN = np.arange(5) < 2
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +30,6 @@ def test_given():
     quick = ConditionalTest(**vars(conditional_test(inner, rows, GIVEN, seed=0)))
     object.__setattr__(quick, "covariate_pvalue", lambda batch: 1.0)  # costs most of the time
     return quick
-
-
-def moved(T, rng, changed=False):
-    """T rows with other covariates; the fourth variable changed given them, if that is asked for."""
-    rows = pcircuit.sample(CIRCUIT, 8 * T, rng=rng)
-    weights = np.exp(1.2 * (rows[:, 0] == 0) + 0.8 * (rows[:, 1] == 1))
-    rows = rows[rng.choice(len(rows), T, replace=False, p=weights / weights.sum())]
-    if changed:
-        rows[rng.random(T) < 0.7, 3] = 0
-    return rows
 
 
 @pytest.mark.parametrize("T", [8, 60, 400])

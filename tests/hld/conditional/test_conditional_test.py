@@ -3,6 +3,7 @@
 import binomial_bounds
 import numpy as np
 import pytest
+from moved_covariates import CIRCUIT, GIVEN, moved
 
 import hld
 import pcircuit
@@ -15,9 +16,6 @@ from hld.conditional.residuals import residuals, shown_residuals
 from hld.variation.group_test import GroupTest, group_test
 from hld.variation.time_test import TimeTest, time_test
 from pcircuit import rat_spn, sample
-
-CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
-GIVEN = np.arange(5) < 2
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +32,6 @@ def test_given():
         rng=0,
     )
     return conditional_test(inner, rows, GIVEN, seed=0)
-
-
-def moved(T, rng, changed=False):
-    """T rows with other covariates; changed given them, if that is asked for."""
-    rows = pcircuit.sample(CIRCUIT, 8 * T, rng=rng)
-    weights = np.exp(1.2 * (rows[:, 0] == 0) + 0.8 * (rows[:, 1] == 1))
-    rows = rows[rng.choice(len(rows), T, replace=False, p=weights / weights.sum())]
-    if changed:
-        rows[rng.random(T) < 0.7, 3] = 0
-    return rows
 
 
 @pytest.mark.thorough

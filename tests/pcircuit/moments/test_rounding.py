@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, exact_moments, node_likelihoods
-from pcircuit.moments.rounding import rounding_errors, without_rounding
+from pcircuit.moments.rounding import rounding_errors
 
 
 @pytest.mark.thorough
@@ -59,26 +59,6 @@ def test_bounds_grow_with_the_circuit_and_with_sums_that_are_off():
 def test_nodes_are_a_selection(nodes, error):
     with pytest.raises(error, match="`nodes`"):
         rounding_errors(zoo.two_coins(), nodes)
-
-
-def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
-    eps = np.finfo(float).eps
-    assert without_rounding([4.0, 8 * eps, 8.1 * eps, -1e-3, 0.0]).tolist() == [
-        4.0,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-    ]
-    assert without_rounding([4.0, 21 * eps, 0.0, 0.0, 0.0]).tolist() == [
-        4.0,
-        21 * eps,
-        0.0,
-        0.0,
-        0.0,
-    ]
-    assert without_rounding(np.zeros(3)).tolist() == [0, 0, 0]
-    assert len(without_rounding([])) == 0
 
 
 # -- constants -----------------------------------------------------------------------------------------------

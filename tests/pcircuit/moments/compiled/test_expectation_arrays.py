@@ -9,41 +9,12 @@ from pcircuit import InputRegion
 from pcircuit.moments.compiled import expectation_arrays as module
 from pcircuit.moments.compiled.expectation_arrays import (
     TILE,
-    as_free,
-    column_of_each_node,
     expectation_arrays,
     new_scratch,
 )
 
 CIRCUITS = zoo.circuits()
 NAMES = ("irregular_csr", "nary", "unary", "one_region", "mixed_categories", "rat_like")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_parts_of_each_region_are_where_the_table_says(name):
-    circuit = CIRCUITS[name]
-    arrays, edges = expectation_arrays(circuit), 0
-    for r, region in enumerate(circuit.regions):
-        row = arrays.region[r]
-        assert (row[module.SHOWN], row[module.NODE]) == (region.num_units, circuit.offsets[r])
-        data = row[module.DATA]
-        if isinstance(region, InputRegion):
-            K, C = region.probs.shape
-            assert (row[module.ARITY], row[module.PRODUCTS]) == (0, 0)
-            assert (row[module.VARIABLE], row[module.CATEGORIES]) == (region.variable, C)
-            table = arrays.tables[data : data + K * (C + 1)].reshape(K, C + 1)
-            np.testing.assert_array_equal(table[:, :C], region.probs)
-            np.testing.assert_allclose(table[:, C], 1, rtol=1e-15)  # of a missing value
-            continue
-        P, A = region.products.shape
-        assert (row[module.ARITY], row[module.PRODUCTS], row[module.EDGE]) == (A, P, edges)
-        edges += region.num_units * P
-        assert arrays.child[row[module.CHILD] :][:A].tolist() == circuit.vtree.children(r).tolist()
-        np.testing.assert_array_equal(
-            arrays.unit[row[module.UNIT] :][: A * P].reshape(A, P), region.products.T
-        )
-        weights = arrays.weights[data : data + region.num_units * P]
-        np.testing.assert_array_equal(weights, region.dense_weights().ravel())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,14 +68,3 @@ def test_arrays_are_made_once_and_scratch_for_each_thread():
     assert len(one.mantissa) == len(one.flow) == TILE * circuit.num_nodes
     assert len(one.products) == TILE * most**2
     assert len(one.omega) == TILE * len(arrays.weights)
-
-
-def test_columns_of_the_wanted_nodes_and_what_is_drawn():
-    assert column_of_each_node(np.array([3, 0]), 5).tolist() == [1, -1, -1, 0, -1]
-    assert column_of_each_node(np.array([], dtype=int), 2).tolist() == [-1, -1]
-    given = np.array([True, False, True, False])
-    given.flags.writeable = False
-    for mask in (given, given[::-1][::-1], np.repeat(given, 2)[::2]):
-        free = as_free(mask)
-        assert free.tolist() == [False, True, False, True]
-        assert free.flags.carray

@@ -7,7 +7,6 @@ import pytest
 from engines import door
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-from pcircuit.moments.compiled import expectation_arrays as columns
 from pcircuit.moments.compiled.expectation_arrays import (
     TILE,
     as_free,
@@ -15,11 +14,7 @@ from pcircuit.moments.compiled.expectation_arrays import (
     new_scratch,
 )
 from pcircuit.moments.compiled.posteriors import (
-    DRAWN,
     KNOWN,
-    MIXED,
-    add,
-    add_constant,
     follow,
     look,
 )
@@ -53,47 +48,6 @@ def tile_of(array, r, circuit):
     """Values of all units of a region, row by row, from an array by units."""
     first, last = circuit.offsets[r], circuit.offsets[r + 1]
     return array.reshape(-1, TILE)[first:last].T
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_regions_are_known_drawn_or_mixed_for_the_whole_tile(name, rng):
-    circuit, rows, given = case(name, rng)
-    work = looked_at(circuit, rows, given)
-    holes = rows < 0
-    leaf = np.where(given | holes.all(axis=0), KNOWN, np.where(holes.any(axis=0), MIXED, DRAWN))
-    for r in range(circuit.num_regions):
-        below = {leaf[v] for v in circuit.vtree.scope(r)}
-        assert work.state[r] == (below.pop() if len(below) == 1 else MIXED)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_likelihoods_of_what_is_known_and_posteriors_of_products(name, rng):
-    circuit, rows, given = case(name, rng)
-    work = looked_at(circuit, rows, given)
-    expected, full = (
-        naive.node_values(circuit, np.where(given, rows, -1)),
-        naive.node_values(circuit, rows),
-    )
-    found, arrays = np.ldexp(work.mantissa, work.exponent), expectation_arrays(circuit)
-    for r, region in enumerate(circuit.regions):
-        hidden = 0 if isinstance(region, InputRegion) else region.num_products
-        units = slice(
-            circuit.offsets[r] + (hidden if work.state[r] == DRAWN else 0), circuit.offsets[r + 1]
-        )
-        np.testing.assert_allclose(found.reshape(-1, TILE)[units].T, expected[:, units], rtol=1e-12)
-        if work.state[r] == KNOWN:
-            np.testing.assert_allclose(tile_of(work.known, r, circuit), full[:, units], rtol=1e-12)
-        if hidden and work.state[r] != DRAWN:
-            products, sums = np.split(expected[:, units], [hidden], axis=1)
-            joint = region.dense_weights() * products[:, None]
-            omega = np.divide(
-                joint, sums[:, :, None], out=np.zeros_like(joint), where=sums[:, :, None] > 0
-            )
-            begin = arrays.region[r, columns.EDGE]
-            found_omega = work.omega.reshape(-1, TILE)[begin : begin + joint[0].size].T.reshape(
-                joint.shape
-            )
-            np.testing.assert_allclose(found_omega, omega, rtol=1e-11, atol=1e-300)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -156,14 +110,3 @@ def test_a_sum_of_products_that_are_tiny_beside_others_keeps_all_of_them():
     np.testing.assert_allclose(
         omega, np.tile([0.25 / 12.25, 12 / 12.25, 0.0], (TILE, 1)), rtol=1e-13
     )
-
-
-def test_rows_of_a_tile_are_added_where_they_belong():
-    one, other = np.arange(3.0 * TILE), np.ones(3 * TILE)
-    target, expected = np.zeros(3 * TILE), np.zeros(3 * TILE)
-    door(add)(one, np.uintp(TILE), other, np.uintp(0), target, np.uintp(2 * TILE))
-    expected[2 * TILE :] = one[TILE : 2 * TILE]
-    np.testing.assert_array_equal(target, expected)
-    door(add_constant)(0.5, one, np.uintp(0), target, np.uintp(TILE))
-    expected[TILE : 2 * TILE] = one[:TILE] / 2
-    np.testing.assert_array_equal(target, expected)
