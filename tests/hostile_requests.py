@@ -15,7 +15,7 @@ def raw(address, data, *, seconds=5.0, close=False):
             if close:
                 line.shutdown(socket.SHUT_WR)
             return line.recv(4096)
-        except (ConnectionError, TimeoutError):
+        except OSError:
             return b""
 
 
