@@ -3,7 +3,7 @@
 import pytest
 
 # where the p-values themselves are tested, all are drawn
-WITH_ALL_DRAWS = {"export", "nulls", "planning", "references", "results", "testing", "variation"}
+WITH_ALL_DRAWS = {"export", "nulls", "results", "testing", "variation"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -97,7 +97,7 @@ def test_some_column_of_five_is_called_moved_no_more_often_than_the_level(inner,
     """Each reference judges one batch: trials are independent.  By the law alone up to a quarter were."""
     monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)  # of the test of all columns
     monkeypatch.setattr(few_rows, "MOST_ROWS", 1)
-    rng, trials = np.random.default_rng(1), 250
+    rng, trials = np.random.default_rng(1), 120
     found = []
     for _ in range(trials):
         test = conditional_test(inner, rare(30, rng), RARE_GIVEN, seed=0)

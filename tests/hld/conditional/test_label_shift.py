@@ -157,7 +157,7 @@ def test_intervals_cover_labels_that_were_rare_where_the_others_were_learned():
     """One row in ten has the second label, whose P(x | y) is therefore that of 200 rows, and four in five now."""
     rng, trials, before, now = (
         np.random.default_rng(0),
-        600,
+        250,
         np.array([0.9, 0.1]),
         np.array([0.2, 0.8]),
     )

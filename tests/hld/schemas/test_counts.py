@@ -249,13 +249,13 @@ def test_the_level_is_kept_over_all_draws_of_dependent_columns():
     rows = first ^ (rng.random((12, 5)) < 0.2)
     K = rows.sum(axis=0)
     law = smallest_law([12] * 5, K, [5] * 5)
+    each = [
+        dict(zip(range(max(0, k - 7), min(k, 5) + 1), by_scipy(12, k, 5, True)[0], strict=True))
+        for k in K
+    ]
     found = []
     for chosen in itertools.combinations(range(12), 5):
         j = rows[list(chosen)].sum(axis=0)
-        each = [
-            dict(zip(range(max(0, k - 7), min(k, 5) + 1), by_scipy(12, k, 5, True)[0], strict=True))
-            for k in K
-        ]
         found.append(law.pvalue(min(values[count] for values, count in zip(each, j, strict=True))))
     found = np.array(found)
     assert len(found) == math.comb(12, 5)
@@ -301,7 +301,7 @@ def test_large_margins_are_those_of_scipy(N, K, T):
     assert min(K, N - K, T, N - T) <= MOST_VALUES
     values, chances = by_scipy(N, K, T, False)
     law = smallest_law([N], [K], [T], is_two_sided=False)
-    for q in values[(values < 1 - 1e-3) & (values > 1e-250)]:
+    for q in values[(values < 1 - 1e-3) & (values > 1e-250)][::3]:
         assert law.pvalue(float(q)) == pytest.approx(
             float(chances[values <= q * ROUNDING].sum()), rel=1e-6
         )
