@@ -132,7 +132,8 @@ def twins(n, rng):
     return np.where(rng.random((n, 100)) < 0.01, rng.integers(0, 4, size=(n, 100)), rows)
 
 
-def test_a_dependence_with_too_few_rows_for_tables_of_pairs_puts_its_columns_first():
+def test_a_dependence_with_too_few_rows_for_tables_of_pairs_puts_its_columns_first(monkeypatch):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")  # which compiles nothing
     detector = hld.HLDDetector(categorical=range(100), num_epochs=20, num_resamples=99, rng=0)
     detector.fit(twins(60, np.random.default_rng(0)))
     for seed in (1, 2, 3):
