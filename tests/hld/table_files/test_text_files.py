@@ -15,9 +15,9 @@ from hld.table_files.row_chunks import columns_of
 from hld.tables.factored import whole_cells
 
 
-@pytest.mark.parametrize("columns", [6_500, 12_500])
+@pytest.mark.parametrize("columns", [700, 1_400])
 def test_headers_of_more_bytes_than_are_looked_at_first(tmp_path, monkeypatch, columns):
-    names = [f"gene_{i:05}" for i in range(columns)]
+    names = [f"gene_{i:05}" * 10 for i in range(columns)]
     lines = [
         ";".join(map(str, row)) for row in ([f"{i % 7},5" for i in range(columns)], range(columns))
     ]
