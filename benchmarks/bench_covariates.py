@@ -5,8 +5,7 @@
 Held-out rows of four tables, with their class as one more column.  Covariates are those of `COVARIATES`.  "Covariates
 move": rows are drawn with weights exp(force * score), where the score adds up the covariates in standard deviations
 (numbers) and whether they have their most frequent level (names), and has standard deviation 1: P(rest | covariates)
-is as it was.  "Classes change": a share of the rows has the class of another row with another class.  Frequencies of
-the label: rows of Adult with and without high income are drawn in other proportions, and the label is hidden.
+is as it was.  "Classes change": a share of the rows has the class of another row with another class.
 """
 
 from __future__ import annotations
@@ -55,13 +54,6 @@ def main() -> None:
         nominal = [column for column, cells in table.items() if cells.dtype.kind == "U"]
         detector = hld.HLDDetector(num_epochs=30, covariates=covariates, categorical=nominal)
         rejected(name, detector.fit(rows_of(table, learned)), table, fresh, args.batches)
-    if "adult" in args.tables:
-        table, covariates = table_of("adult")
-        order = np.random.default_rng(0).permutation(len(table["class"]))
-        detector = hld.HLDDetector(num_epochs=30, covariates=covariates).fit(
-            rows_of(table, order[:24_000])
-        )
-        frequencies(detector, table, order[24_000:], args.batches)
 
 
 def table_of(name) -> tuple:
@@ -133,32 +125,6 @@ def another(classes, places, rng) -> np.ndarray:
     while (same := found == classes[places]).any():
         found[same] = classes[rng.integers(0, len(classes), same.sum())]
     return found
-
-
-def frequencies(detector, table, fresh, num_batches) -> None:
-    """Estimates of the frequency of high income in batches where it differs."""
-    rng, income = np.random.default_rng(2), table["class"]
-    kinds = sorted(set(income.tolist()))
-    groups = [fresh[income[fresh] == kind] for kind in kinds]
-    print("\n| rows | true frequency | mean estimate | mean half-width | covered |")
-    print("| ---: | ---: | ---: | ---: | ---: |")
-    for T in (200, 1000):
-        for share in (0.05, 0.24, 0.5, 0.8):
-            high, found = round(share * T), []
-            for _ in range(num_batches):
-                places = np.concatenate(
-                    [rng.choice(groups[0], T - high), rng.choice(groups[1], high)]
-                )
-                one = hld.label_shift(detector, rows_of(table, places), "class")
-                at = one.labels.index(kinds[1])
-                low, high_end = one.lower[at], one.upper[at]
-                found.append((one.now[at], (high_end - low) / 2, low <= share <= high_end))
-            print(
-                f"| {T} | {share:.2f} | "
-                + " | ".join(f"{value:.3f}" for value in np.mean(found, axis=0))
-                + " |",
-                flush=True,
-            )
 
 
 if __name__ == "__main__":

@@ -131,10 +131,9 @@ def size_of_a_shift(detector: hld.HLDDetector, adult: pd.DataFrame) -> None:
     rest = adult[6000:]
     some = rest.assign(hours=rest["hours"] + 10 * (np.arange(len(rest)) % 20 == 0))
     found = detector.test(some)
-    low, high = found.effect_interval
     print(
-        f"ten hours more for one in twenty of {len(rest)} people: p = {found.pvalue:.2g}, effect {low:.3f} to "
-        f"{high:.3f}"
+        f"ten hours more for one in twenty of {len(rest)} people: p = {found.pvalue:.2g}, effect {found.effect:.1%}, "
+        f"at least {found.effect_interval[0]:.1%}"
     )
 
 

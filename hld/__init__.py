@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,
     )
-    from hld.conditional.label_shift import LabelShift as LabelShift, label_shift as label_shift
     from hld.detector import HLDDetector as HLDDetector
     from hld.model_files import load as load, save as save
     from hld.planning.alternatives import Edit as Edit
@@ -70,10 +69,6 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     "comparing.two_sample": (
         "TwoSampleResult",
         "two_sample",
-    ),
-    "conditional.label_shift": (
-        "LabelShift",
-        "label_shift",
     ),
     "detector": ("HLDDetector",),
     "model_files": (

@@ -119,7 +119,6 @@ def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDRe
         set(facts.absent),
         sorted(facts.extra),
         kept=detector.new_values_,
-        tolerance=detector.tolerance,
         is_tested=detector.missingness,
     )
     result = with_quality(
@@ -179,7 +178,6 @@ def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> 
         total,
         absent,
         sorted(extra),
-        tolerance=detector.tolerance,
         is_tested=False,
     )
     rows = np.concatenate(codes)

@@ -295,7 +295,6 @@ class HLDDetector:
             rows, quality = self.encoder_.check(
                 batch,
                 self.schema_.trained,
-                self.tolerance,
                 kept=self.new_values_ if alone else None,
                 is_tested=self.missingness and alone,
             )

@@ -36,7 +36,6 @@ COUNTS = {
     "max_categories": 2,
     "num_resamples": 1,
 }  # and the least
-MOST_TOLERANCE = 1e100
 LONGEST_SEED = 20  # characters of a whole number as such
 
 
@@ -156,7 +155,7 @@ _CHECKS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(COUNTS, _count),
     "pseudocount": partial(check_number, least=0),
     # whose product with a distance is finite, too, as that is what a file holds
-    "tolerance": partial(check_number, least=0, most=MOST_TOLERANCE),
+    "tolerance": partial(check_number, least=0, below=1),
     "estimation_error": check_flag,
     "missingness": check_flag,
     "schema": _schema,

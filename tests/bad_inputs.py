@@ -259,7 +259,6 @@ OWN = {
         "train": UNKNOWN,
         "fitting": UNKNOWN,
     },
-    "hld.label_shift": {"table": ("[[0, 1]]", "batch")},
     "hld.mmd_squared": DISTRIBUTION | {"data": ("rows", "complete rows")},
     "hld.baselines.root_likelihood_test": DISTRIBUTION,
     "hld.baselines.mmd_test": DISTRIBUTION,

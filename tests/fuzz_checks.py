@@ -263,7 +263,7 @@ def check_verdict(result, test):
     for i, (distance, pvalue) in (
         enumerate(zip(distances, result.pvalues, strict=True)) if by_law else ()
     ):
-        left = max(distance - parts.margins[i], 0.0) if distance > 2 * round_offs[i] else 0.0
+        left = distance if distance > 2 * round_offs[i] else 0.0
         low, high = (
             expected_pvalue(null, i, left**2 / result.inflation * factor, T)
             for factor in (1.0001, 0.9999)

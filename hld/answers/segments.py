@@ -29,7 +29,7 @@ import numpy as np
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_labels import PERIODS, numbered
 from hld.answers.table_facts import batch_profile, evidence_of
-from hld.answers.words import p_text
+from hld.answers.words import effect_text, p_text
 from hld.schemas.counts import KeptValues
 from hld.schemas.encoding import EncodingReport, reports_of_parts
 from hld.schemas.quality import DataQuality, data_quality
@@ -123,7 +123,7 @@ class SegmentsResult:
             label, p = visible(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
             lines.append(
                 f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
-                f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}"
+                f"effect size {effect_text(self.results[i])}{'  ' + moved if moved else ''}"
             )
         return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))
 
@@ -237,7 +237,6 @@ def _quality(
         absent,
         extra,
         kept=kept if alone else None,
-        tolerance=detector.tolerance,
         is_tested=detector.missingness and alone,
     )
 

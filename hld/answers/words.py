@@ -39,6 +39,11 @@ def least_text(pvalue: float) -> str:
     return f"{math.floor(pvalue / unit * (1 + ROUNDING)) * unit:.2g}"
 
 
+def effect_text(result: Any) -> str:
+    """The effect size: a share of rows, or with a context a distance in its own unit."""
+    return f"{result.effect:.2g}" if result.context else f"{percent(result.effect)} of rows"
+
+
 def headline(result: Any) -> str:
     """Verdict, p-value and effect size in one line."""
     found = [
@@ -48,11 +53,9 @@ def headline(result: Any) -> str:
     ]
     if len(result.pvalues) == 1 and result.context is None:
         found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")
-    between = result.effect_interval
-    found.append(
-        f"effect size {result.effect:.2g}"
-        + ("" if between is None else f" (95 % between {between[0]:.2g} and {between[1]:.2g})")
-    )
+    low = 0.0 if result.context is not None else result.effect_interval[0]
+    least = f" (at least {percent(low)})" if low > 0 else ""
+    found.append(f"effect size {effect_text(result)}{least}")
     return ", ".join(found)
 
 

@@ -364,7 +364,7 @@ COMMANDS = {
                 "--min-effect",
                 type=float,
                 metavar="X",
-                help="status 1 only if the whole 95 %% interval of the effect size is at least X",
+                help="status 1 only if surely at least this share of the rows, from 0 to 1, are others",
             ),
             REPORT,
             option(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import math
 import os
 import pathlib
 import shlex
@@ -103,8 +102,8 @@ def _check_options(args: argparse.Namespace) -> None:
             "--min-effect is for one batch, not with --by",
         ),
         (
-            args.min_effect is not None and not 0 <= args.min_effect < math.inf,
-            f"--min-effect must be a finite number of at least 0, found {args.min_effect}",
+            args.min_effect is not None and not 0 <= args.min_effect <= 1,
+            f"--min-effect must be a share of rows, from 0 to 1, found {args.min_effect}",
         ),
         (
             args.by is None and args.every is not None,
@@ -122,7 +121,7 @@ def _check_options(args: argparse.Namespace) -> None:
 
 
 def is_large(result: Any, least: float | None) -> bool:
-    """Whether a batch is called shifted and, if asked for, its effect size is surely no smaller than a number."""
+    """Whether a batch is called shifted and, if asked for, surely at least such a share of its rows are others."""
     if not result.reject or least is None:
         return bool(result.reject)
     return (result.effect if result.effect_interval is None else result.effect_interval[0]) >= least

@@ -96,7 +96,7 @@ def _data(plan: Plan) -> list[Any]:
         lines += _array("float", "HLD_JOINT", plan.joint)
     lines += [
         "struct hld_metric { const char *name; int rows, eigenvalues; const int *start, *place;",
-        "    const double *value, *eigenvalue, *multiplicity; double margin, round_off, excess, most_scale; };",
+        "    const double *value, *eigenvalue, *multiplicity; double round_off, excess, most_scale; };",
     ]
     for i, one in enumerate(plan.metrics):
         for kind, name, values in (
@@ -109,9 +109,7 @@ def _data(plan: Plan) -> list[Any]:
             lines += _array(kind, f"HLD_{name}_{i}", values)
     lines.append("static const struct hld_metric HLD_METRIC[] = {")
     for i, one in enumerate(plan.metrics):
-        numbers = ", ".join(
-            _number(float(x)) for x in (one.margin, one.round_off, one.excess, one.most_scale)
-        )
+        numbers = ", ".join(_number(float(x)) for x in (one.round_off, one.excess, one.most_scale))
         arrays = ", ".join(
             f"HLD_{name}_{i}" for name in ("START", "PLACE", "VALUE", "EIGENVALUE", "MULTIPLICITY")
         )

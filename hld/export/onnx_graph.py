@@ -238,7 +238,7 @@ def _metrics(graph: Any, plan: Any, difference: Any, rows: Any) -> tuple[Any, ..
         beyond = graph.add(
             "Where",
             graph.add("Greater", distance, one.round_off),
-            graph.add("Max", graph.add("Sub", distance, one.margin), 0.0),
+            distance,
             0.0,
         )
         squared = graph.add("Div", graph.add("Mul", beyond, beyond), inflation)

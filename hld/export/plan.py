@@ -45,7 +45,6 @@ class MetricPlan:
     starts: np.ndarray
     places: np.ndarray
     values: np.ndarray
-    margin: float
     round_off: float
     eigenvalues: np.ndarray
     multiplicities: np.ndarray
@@ -86,14 +85,18 @@ def plan_of(detector: Any) -> Plan:
             "`detector` tests the metric 'score', which is not exported: fit with "
             "metric='likelihoods' (hld fit --metric likelihoods on the command line)"
         )
+    if test.tolerance:
+        raise ValueError(
+            f"`detector` tolerates that {test.tolerance:.2%} of the rows are others, which is not "
+            "exported: fit without `tolerance`"
+        )
     null = test.calibration.null
     laws, joint = _laws(null)
     least = 0 if not laws else getattr(null, "switch", 1) or 0
     metrics = tuple(
-        _metric_plan(metric, float(margin), test.mean, law)
-        for metric, margin, law in zip(
+        _metric_plan(metric, test.mean, law)
+        for metric, law in zip(
             test.calibration.metrics,
-            test.calibration.margins,
             laws or [None] * len(test.calibration.metrics),
             strict=True,
         )
@@ -160,7 +163,7 @@ def _nodes(circuit: pcircuit.Circuit) -> tuple[Any, ...]:
     )
 
 
-def _metric_plan(metric: Any, margin: Any, mean: Any, law: Any) -> MetricPlan:
+def _metric_plan(metric: Any, mean: Any, law: Any) -> MetricPlan:
     """The plan of one metric."""
     m = len(mean)
     if m * m > MOST_NUMBERS:
@@ -181,7 +184,6 @@ def _metric_plan(metric: Any, margin: Any, mean: Any, law: Any) -> MetricPlan:
         starts,
         columns,
         matrix[rows, columns],
-        margin,
         float(metric.round_off(mean)),
         values[is_there][order],
         counts[is_there][order],

@@ -176,8 +176,7 @@ int hld_test(const int *codes, long rows, double *means, double *distances, doub
             squared += sum * sum;
         }
         distances[i] = sqrt(squared);
-        double beyond = distances[i] > one->round_off ? distances[i] - one->margin : 0.0;
-        beyond = beyond > 0.0 ? beyond : 0.0;
+        double beyond = distances[i] > one->round_off ? distances[i] : 0.0;
         pvalues[i] = is_law ? hld_pvalue(one, beyond * beyond / inflation, (double)rows) : NAN;
         inverse += 1.0 / pvalues[i] / HLD_METRICS;
     }

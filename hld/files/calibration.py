@@ -1,6 +1,6 @@
 """A calibration as JSON scalars and plain arrays, and back, everything checked.
 
-mean, stds, nodes, margins           of the node likelihoods, and tolerated distances
+mean, stds, nodes                    of the node likelihoods
 feature.places, feature.factors      features of the score, if a metric looks at them
 feature.scores                       the reference's mean score
 metric.I.*                           the map of metric I
@@ -29,7 +29,7 @@ def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]
     """Scalars, as JSON holds them, and arrays of a calibration."""
     null, null_arrays = calibration.null.to_parts()
     scalars: dict[str, Any] = {"metrics": [], "null": null, "kept": None}
-    arrays = {name: getattr(calibration, name) for name in ("nodes", "mean", "stds", "margins")}
+    arrays = {name: getattr(calibration, name) for name in ("nodes", "mean", "stds")}
     for i, metric in enumerate(calibration.metrics):
         own, own_arrays = metric.to_parts()
         scalars["metrics"].append(own)
@@ -65,11 +65,8 @@ def read_calibration(
         read_map(own, under_prefix(f"metric.{i}.", arrays), size)
         for i, own in enumerate(scalars["metrics"])
     )
-    margins = finite_array(arrays, "margins", (len(metrics),))
-    if (margins < 0).any() or len({metric.name for metric in metrics}) < len(metrics):
-        raise ValueError(
-            "the margins of the test must be at least 0, and the names of its metrics different"
-        )
+    if len({metric.name for metric in metrics}) < len(metrics):
+        raise ValueError("the names of the metrics of the test must be different")
     for metric in metrics:
         refuse_scale(metric, stds, mean)
     context = Context(CircuitReference(circuit, nodes, mean[:m]), metrics, stds, seed)
@@ -85,7 +82,7 @@ def read_calibration(
         if features is None
         else bounded_array(arrays, "feature.scores", (circuit.num_parameters,), 1.0)
     )
-    return Calibration(nodes, mean, stds, metrics, null, margins, kept, features, scores)
+    return Calibration(nodes, mean, stds, metrics, null, kept, features, scores)
 
 
 def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.ndarray:

@@ -8,7 +8,6 @@ one another:
 * moments  means and deviations are those of numbers in [0, 1]; where the reference is the circuit, the means are
            computed again, unless that would take too long
 * null     it has the kind that the test names, and draws what its reference allows
-* margins  are the tolerance times the typical distance of a row
 
 and finally what was read is written again, in memory: every entry must come back as it was.  So nothing in a file
 is overlooked, rounded, cut or taken for something else.
@@ -55,7 +54,7 @@ def check_settings(saved: dict[str, Any], num_train: int) -> None:
 def check_calibration(
     circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration
 ) -> None:
-    """Raise unless moments, null and margins fit the circuit and the settings of the test."""
+    """Raise unless moments and null fit the circuit and the settings of the test."""
     nodes, m = calibration.nodes, len(calibration.nodes)
     mean, stds = calibration.mean[:m], calibration.stds[:m]  # of likelihoods
     if (np.diff(nodes) <= 0).any():
@@ -72,7 +71,6 @@ def check_calibration(
         if (np.abs(mean - exact) > 1e-9 * exact + 1e-290).any():
             raise ValueError("'mean' is not the mean of the node likelihoods under the circuit")
     check_null(calibration.null, settings.null, from_rows=from_rows)
-    check_margins(calibration, settings.tolerance)
 
 
 def check_null(null: Any, name: str, *, from_rows: bool) -> None:
@@ -88,19 +86,6 @@ def check_null(null: Any, name: str, *, from_rows: bool) -> None:
     )
     if not fits:
         raise ValueError(f"the null is a {type(null).__name__}, which does not fit null={name!r}")
-
-
-def check_margins(calibration: Calibration, tolerance: float) -> None:
-    """Raise unless the margins are the tolerance times sqrt(E |F (L - mu)|^2), by the laws of the metrics."""
-    for metric, margin, law in zip(
-        calibration.metrics, calibration.margins, calibration.null.laws, strict=True
-    ):
-        expected = tolerance * law.mean**0.5
-        if not abs(margin - expected) <= SLACK * expected:
-            raise ValueError(
-                f"the margin of metric {metric.name!r} is {margin}, expected {expected} for a tolerance of "
-                f"{tolerance}"
-            )
 
 
 def check_history(history: np.ndarray) -> None:

@@ -37,6 +37,7 @@ import numpy as np
 from hld.answers.profile import Profile
 from hld.planning.alternatives import compared
 from hld.planning.power import DRAWS, Rejections
+from hld.results.effects import allowed_rows
 from hld.results.largest_count import CountEvents, count_events, likelihood_ratio
 from hld.results.largest_dependence import has_largest, largest_of
 from hld.results.shared_level import scaled_level
@@ -54,15 +55,17 @@ class SharedLevel:
     distance: float
     counts: float
     law: SmallestLaw | None
+    others: int  # rows that are tolerated
 
 
 def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
     """The parts of the level in a batch of T rows whose counts are as expected."""
     tests = []
-    trained, kept, tolerance = detector.schema_.trained, detector.new_values_, detector.tolerance
+    trained, kept = detector.schema_.trained, detector.new_values_
+    others, alpha = allowed_rows(T, detector.tolerance, alpha)
     if detector.missingness and trained is not None:
         missing = [round(T * count / trained[0]) for count in trained[1]]
-        tests.append(compare_missing(trained[0], trained[1], T, missing, tolerance))
+        tests.append(compare_missing(trained[0], trained[1], T, missing))
     if detector.missingness and kept is not None and detector.judge_ is detector.test_:
         rows = max(int(kept.shown.max(initial=0)), 1)
         shown = np.round(T * kept.shown / rows).astype(np.int64)
@@ -71,7 +74,6 @@ def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
                 kept,
                 shown,
                 np.round(shown * kept.new / np.maximum(kept.shown, 1)).astype(np.int64),
-                tolerance,
             )
         )
     largest = largest_of(detector, _expected(detector.profile_, T)) if has_largest(detector) else {}
@@ -79,8 +81,8 @@ def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
     level = scaled_level(alpha, *tests) if tests else alpha
     rest, count = level * (1 - sum(one.share for one in tests)), largest.get("largest_count")
     if count is None or not count.share:
-        return SharedLevel(rest, 0.0, None)
-    return SharedLevel(rest, level * count.share, count.law)
+        return SharedLevel(rest, 0.0, None, others)
+    return SharedLevel(rest, level * count.share, count.law, others)
 
 
 def _expected(kept: Profile, T: int) -> Profile:
@@ -132,8 +134,9 @@ class CountDraws:
     ) -> None:
         kept, T = detector.profile_, draws.T
         shown = np.array([one[:-1].sum() for one in kept.counts])[rows.events.columns]
-        self.k, self.n, self.tolerance = rows.events.of(kept.counts), shown, detector.tolerance
+        self.k, self.n = rows.events.of(kept.counts), shown
         self.T = np.maximum(np.round(T * shown / max(kept.num_rows, 1)), 1.0)
+        self.others = level.others
         self.base = self.k / np.maximum(self.n, 1)
         self.known = np.clip(
             self.base, 0.5 / (self.n + 1), 1 - 0.5 / (self.n + 1)
@@ -192,11 +195,13 @@ class CountDraws:
 
     def _ratios(self, j: np.ndarray) -> np.ndarray:
         """(E,) likelihood ratios of counts, half a row nearer to what is expected; 0 where nothing can differ."""
-        N, K = self.n + self.T, self.k + j
+        N, usual = self.n + self.T, self.T * self.base
+        # rows that are tolerated are among the others, too: the pooled share moves with them
+        j = usual + np.sign(j - usual) * np.maximum(np.abs(j - usual) - self.others, 0.0)
+        K = self.k + j
         share = K / N
-        slack = 0.5 + self.tolerance * self.T * np.sqrt(np.maximum(share * (1 - share), 0.0))
         off = j - self.T * share
-        nearer = self.T * share + np.sign(off) * np.maximum(np.abs(off) - slack, 0.0)
+        nearer = self.T * share + np.sign(off) * np.maximum(np.abs(off) - 0.5, 0.0)
         varies = (K > 0) & (K < N) & (self.n > 0)
         return np.where(
             varies, likelihood_ratio(nearer, self.T, np.where(varies, K, N / 2), N), 0.0
@@ -254,6 +259,7 @@ class DetectorDraws:
             level.distance,
             is_relative=is_relative,
             num_draws=num_draws,
+            others=level.others,
         )
         self.counts = (
             CountDraws(detector, level, self.distance, rows) if level.law is not None else None

@@ -61,6 +61,7 @@ from hld.planning.alternatives import (
 from hld.references.available import FEWEST
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
+from hld.results.effects import allowed_rows
 from pcircuit.arguments import check_fraction, check_whole_number
 
 DRAWS = 2000
@@ -146,24 +147,31 @@ def sample_size(
 def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
     """Share of the rows of an alternative that a test rejects one by one."""
     null = test.calibration.null
+    margins, alpha = tolerated(test, 1, alpha)
     if not null.drawn(1):
-        return _share_by_law(test, found, alpha)
-    scores = _scores_of_rows(test, found.rows, found.usual is not None)
+        return _share_by_law(test, found, alpha, margins)
+    scores = _scores_of_rows(test, found.rows, found.usual is not None, margins)
     if found.usual is None:
         level = null.level(alpha, 1)
     else:
-        level = drawn_tail(_scores_of_rows(test, found.usual, True)).threshold(alpha)
+        level = drawn_tail(_scores_of_rows(test, found.usual, True, margins)).threshold(alpha)
     return float((scores * (1 + TIE) < level).mean())
 
 
-def _scores_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> np.ndarray:
+def tolerated(test: Any, T: int, alpha: float) -> tuple[np.ndarray, float]:
+    """(q,) distances that the tolerance of a test takes off, and the level that is left."""
+    rows, level = allowed_rows(T, test.tolerance, alpha)
+    return np.asarray(rows / T * test.reaches), level
+
+
+def _scores_of_rows(test: Any, rows: Any, is_of_circuit: bool, margins: np.ndarray) -> np.ndarray:
     """(N,) scores of single rows, by their distance from the mean of the circuit or of the reference."""
-    _, squared, inflation = _distances_of_rows(test, rows, is_of_circuit)
+    _, squared, inflation = _distances_of_rows(test, rows, is_of_circuit, margins)
     return np.asarray(test.calibration.null.score(squared / inflation, 1)[:, -1])
 
 
 def _distances_of_rows(
-    test: Any, rows: Any, is_of_circuit: bool
+    test: Any, rows: Any, is_of_circuit: bool, margins: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Differences (N, m) of single rows from the mean of the circuit or of the reference, (N, q) squares, 1 + 1/n."""
     parts, n = test.calibration, test.settings.num_train
@@ -171,9 +179,7 @@ def _distances_of_rows(
         test, test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean)
     )
     distances = np.stack([np.sqrt(metric.squared(away)) for metric in parts.metrics], axis=1)
-    beyond = np.where(
-        distances > _round_offs(test, 1), np.maximum(distances - parts.margins, 0.0), 0.0
-    )
+    beyond = np.where(distances > _round_offs(test, 1), np.maximum(distances - margins, 0.0), 0.0)
     return away, beyond**2, 1.0 if n is None else 1.0 + 1 / n
 
 
@@ -182,10 +188,12 @@ def _round_offs(test: Any, T: int) -> np.ndarray:
     return np.asarray(test.round_offs) * np.where(test.are_constant, T, 1)
 
 
-def _share_by_law(test: Any, found: Alternative, alpha: float) -> float:
+def _share_by_law(test: Any, found: Alternative, alpha: float, margins: np.ndarray) -> float:
     """The share of single rows that a null without ranks rejects, checked as alarms are."""
     parts = test.calibration
-    away, squared, inflation = _distances_of_rows(test, found.rows, found.usual is not None)
+    away, squared, inflation = _distances_of_rows(
+        test, found.rows, found.usual is not None, margins
+    )
     rejected = np.asarray(_rule(parts.null, 1, alpha)(squared / inflation))
     if parts.kept is not None and alpha <= ASKED_BELOW:
         for i in np.flatnonzero(rejected).tolist():
@@ -218,10 +226,9 @@ def smallest_batch(
 def _exact(test: Any, found: Alternative, T: Any, alpha: float) -> float:
     """Power of a single metric by the noncentral law."""
     parts, n = test.calibration, test.settings.num_train
-    metric, margin = parts.metrics[0], float(parts.margins[0])
-    threshold = (
-        math.sqrt(parts.null.threshold(alpha, T) * (1.0 if n is None else 1.0 + T / n)) + margin
-    )
+    metric, (margins, alpha) = parts.metrics[0], tolerated(test, T, alpha)
+    inflation = 1.0 if n is None else 1.0 + T / n
+    threshold = math.sqrt(parts.null.threshold(alpha, T) * inflation) + float(margins[0])
     threshold = max(threshold, float(_round_offs(test, T)[0]))
     mapped = metric.apply(metric.apply(found.covariance).T) / T
     values, vectors = np.linalg.eigh((mapped + mapped.T) / 2)
@@ -252,7 +259,11 @@ class Rejections:
         *,
         is_relative: bool,
         num_draws: int = DRAWS,
+        others: int | None = None,
     ) -> None:
+        if others is None:
+            others, alpha = allowed_rows(T, test.tolerance, alpha)
+        self.margins = others / T * test.reaches
         self.test, self.T, self.alpha, self.covariance = test, T, alpha, covariance
         parts, n = test.calibration, test.settings.num_train
         holes = planned_holes(test, T)
@@ -295,7 +306,7 @@ class Rejections:
         def rejected(size: float, among: Any = slice(None)) -> np.ndarray:
             columns = []
             for (lengths, slope, square), margin, least in zip(
-                terms, parts.margins, _round_offs(self.test, self.T), strict=True
+                terms, self.margins, _round_offs(self.test, self.T), strict=True
             ):
                 lengthened = lengths[among] + size * slope[among] + size**2 * square
                 distances = np.sqrt(np.maximum(lengthened, 0.0))

@@ -422,13 +422,7 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
 
 def _of_distance(result: Any) -> tuple[float, float]:
     """The p-value of the distance, and its part of the level; all of it where nothing else is tested."""
-    quality = result.data_quality
-    beside = (
-        result.largest_count,
-        result.largest_dependence,
-        *(() if quality is None else (quality.missingness, quality.new_values)),
-    )
-    share = sum(one.share for one in beside if one is not None)
+    share = sum(one.share for one in result.beside)
     return (
         (result.pvalues[0], (1 - share) * result.scaled_alpha)
         if share
@@ -448,7 +442,7 @@ def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
     edges = np.arange(min(count, 2 * NUM_BARS) + 1) * width
     if count > 2 * NUM_BARS:  # one bar for the rest, which is too thin to be seen
         edges = np.append(edges, last)
-    margin, null = float(test.calibration.margins[0]), test.calibration.null
-    squared = np.maximum(edges - margin, 0.0) ** 2 / result.inflation
+    null = test.calibration.null
+    squared = edges**2 / result.inflation
     sketch = getattr(null, "sketch", lambda one, T: null.pvalue(one, T).value)
     return edges, np.array([sketch(one, result.num_samples) for one in squared[:, None]])

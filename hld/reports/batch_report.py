@@ -10,7 +10,7 @@ from typing import Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
-from hld.answers.words import dependence_lines, p_text, procedure_of
+from hld.answers.words import dependence_lines, effect_text, p_text, procedure_of
 from hld.reports.page import escaped_lines, facts, page, reproduction, table
 from hld.reports.pictures import heat_tables, null_curve
 from hld.testing.null_curves import null_curves
@@ -75,7 +75,7 @@ def _verdict(result: Any, batch_name: str, model_name: str) -> str:
                 ("p-value", pvalue[4:] if "=" in pvalue else "< 1e-300"),
                 ("level", f"{result.alpha:g}"),
                 ("rows", f"{result.num_samples:,}"),
-                ("effect size", f"{result.effect:.2g}"),
+                ("effect size", effect_text(result)),
                 ("columns moved", f"{len(moved)} of {tested}" if result.columns else "unknown"),
             ]
         )

@@ -6,7 +6,7 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from hld.answers.html import escaped, named
-from hld.answers.words import p_text
+from hld.answers.words import effect_text, p_text
 from hld.reports.page import facts, page, reproduction, table
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _table(result: SegmentsResult) -> str:
             f"{int(result.num_rows[i]):,}",
             _pvalue(result.pvalues[i]),
             _pvalue(result.adjusted[i], result.alpha),
-            f"{result.results[i].effect:.2g}",
+            effect_text(result.results[i]),
             "shift" if result.reject[i] else "no shift",
             "; ".join(
                 f"{one.name}: {one.describe()}"

@@ -1,145 +1,119 @@
-r"""How large a shift is, with a confidence interval: an effect size in units of a single row.
+r"""How large a shift is: the share of the rows of a batch that would have to be others for it to be none.
 
-The squared distance of a batch's mean from the reference overestimates that of the distributions, as sampling adds to
-it.  With Delta = delta + noise of covariance C = S (1/T + 1/n) and tr S = |sigma|^2,
+**The unit.**  The rows of a batch have a distribution within total variation epsilon of that of the reference exactly
+if they can be had from T rows of the reference by giving each, with probability epsilon, another value: then
 
-.. math:: \hat e^2 = \frac{|\Delta|^2 - \mathrm{tr}\, C}{\mathrm{tr}\, S}, \qquad
-          e^2 = \frac{|\delta|^2}{\mathrm{tr}\, S}
+.. math:: M \sim \mathrm{Bin}(T, \epsilon)
 
-is unbiased: e = 0.1 means that the means are a tenth of the typical distance of a single row apart, which is the unit
-of `tolerance`, too.  Given e, |Delta|^2 is a noncentral generalised chi-square with the cumulants
+of them are others.  A column times 1,000 in every row has the effect 1, a new level in one row of twenty 0.05.
 
-.. math:: \kappa_1 = \sum_j c_j + t, \quad \kappa_2 = 2 \sum_j c_j^2 + 4 t \sum_j w_j c_j, \quad
-          \kappa_3 = 8 \sum_j c_j^3 + 24 t \sum_j w_j c_j^2, \qquad t = e^2\, \mathrm{tr}\, S,
+**How many rows.**  Each witness i with a share w_i of the joint level says how large its p-value can get if r rows of
+the batch are others, `after(r)`: a count moves by at most r rows, a mean by r / T times the range of what is averaged.
+So
 
-c_j the eigenvalues of C and w_j the share of direction j in |delta|^2.  Sums over w_j are estimated without bias by
+.. math:: s(r) = \min_i \frac{\mathrm{after}_i(r)}{w_i}
 
-.. math:: \sum_j w_j c_j^k \approx \frac{\Delta^T C^k \Delta - \mathrm{tr}\, C^{k+1}}{|\Delta|^2 - \mathrm{tr}\, C},
+is no less than the joint p-value of any batch that differs from this one in r rows (`hld.results.shared_level`).
 
-clipped to between 0 and the largest c_j^k; nothing depends on the choice of eigenvectors for equal eigenvalues.
-Small shifts say little about these sums, so they are mixed with their largest possible values, in the proportion of
-|Delta|^2 - tr C to three of its standard deviations.  The interval contains all e for which |Delta|^2 lies between the
-two quantiles of the law of Pearson's third type with these cumulants.  It contains 0 where the distance is no larger
-than sampling explains.
+* The effect is R / T with the least R for which s(R) exceeds one half: so many rows are more than chance explains.
+* Its interval is [low, 1].  Let R be the least r with s(r) > 0.8 alpha.  If the distribution is within epsilon, the
+  rows of the reference behind the batch give p <= 0.8 alpha with probability at most 0.8 alpha, and otherwise M >= R.
+  So low, the epsilon with P(M >= R) = 0.2 alpha (Clopper and Pearson 1934), exceeds it with probability at most alpha.
+* Where the test rejects, but only just, R = 0, and the epsilon with P(M >= 1) = alpha - p is taken for the same reason.
+  So low is above 0 exactly where the batch is rejected.
+* There is no upper end below 1: a shift that no witness hears may be of any size.
 
-**The batch's own covariance.**  Rows that have moved need not vary as those of the reference do: a level that was rare
-and is not any more varies far more.  With the rows L_t of the batch at hand, and mean L,
+**Tolerance.**  Where a share tau of the rows may be others, the hypothesis is that the distribution is within tau of
+that of the reference.  By the same reasoning it is rejected where P(M > r) <= 0.2 alpha and s(r) <= 0.8 alpha for some
+r, so that
 
-.. math:: C = S \Bigl(\frac{1}{n} + \frac{1}{T^2}\Bigr) + \frac{1}{T^2} \sum_t (L_t - \bar L)(L_t - \bar L)^T,
+.. math:: p = \min_r \max\bigl(5 \, P(M > r), \; 1.25 \, s(r)\bigr), \qquad M \sim \mathrm{Bin}(T, \tau),
 
-that is, the batch's covariance is that of its own rows and of one more row that varies as the reference does: all there
-is to know for T = 1.  The powers of C are taken from its two parts, without its eigenvalues.  The unit tr S is that of
-the reference as it is known, its error is no part of the interval.
+is a p-value: the least alpha of all r, as more rows make the one larger and the other smaller.
 
-**Holes.**  A node that T_j rows of the batch and n_j of the reference show has been weighed with g_j
-(`hld.references.available`), so that its difference has the variance that it has without holes.  The effect is that of
-the differences themselves: they are divided by g_j, and nodes that too few rows show are left out, here and in tr S.
-
-References
-----------
-Pearson (1959), Note on an approximation to the distribution of non-central chi-square, Biometrika 46, 364.
+References: C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits illustrated in the case of
+the binomial, Biometrika 26, 404; total variation as a coupling: D. A. Levin and Y. Peres (2017), Markov Chains and
+Mixing Times, proposition 4.7.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
-LEVEL = 0.95
-STEPS = 60
-LEAST_TRACE = 1e-280  # units of less would make effects infinite
-CAREFUL = 3.0  # deviations of |Delta|^2 without a shift, up to which its direction counts as the one that varies most
-
-
-def effect_interval(
-    deltas: np.ndarray,
-    spectrum: tuple[Any, ...],
-    share: float,
-    *,
-    own: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-) -> tuple[float, float]:
-    """Confidence interval of the effect size, which covers it with probability `LEVEL`.
-
-    Shapes: deltas (m,), own (r, m), weights (m,).
-    O(m^2), with r rows O(r m^2), with holes O((r + m) m^2).
-    """
-    values, vectors = np.maximum(spectrum[0], 0.0), spectrum[1]
-    total = float(values.sum() if weights is None else (vectors[weights > 0] ** 2 @ values).sum())
-    if not total > LEAST_TRACE:
-        return 0.0, 0.0
-    # in units of both traces: third powers of small eigenvalues would be 0, and those of large ones infinite
-    unit = total if own is None else total + float((own**2).sum())
-    c, rows = values / unit * share, np.zeros((0, len(values)))
-    if own is not None:
-        rows = own @ vectors / math.sqrt(unit)
-    if weights is not None:
-        inverse = np.divide(1.0, weights, out=np.zeros(len(weights)), where=weights > 0)
-        rows = np.concatenate([np.sqrt(c)[:, None] * ((vectors.T * inverse) @ vectors), rows])
-        c, deltas = np.zeros(len(c)), deltas * inverse
-    along = vectors.T @ deltas / math.sqrt(unit)
-    sums, most, pulled = _powers(c, rows, along)
-    observed, outside = float(along @ along), (1 - LEVEL) / 2
-    found, noise = max(observed - sums[0], 0.0), CAREFUL * math.sqrt(2 * sums[1])
-    if not noise > 0:
-        return 0.0, 0.0
-    pulls = [
-        (min(max(pulled[k] - sums[k + 1], 0.0), found * most[k]) + noise * most[k])
-        / (found + noise)
-        for k in (0, 1)
-    ]
-    ends = [_root(observed, sums, pulls, p) for p in (outside, 1 - outside)]
-    low, high = (math.sqrt(end * (unit / total)) for end in ends)
-    return _shortened(low), _shortened(high)
+OF_TEST = 0.8  # of alpha: the rest is for the number of rows that are others
+CHANCE = 0.5  # p-value that chance explains
+LEAST = 1e-6  # of what is left for the number of rows
+Left: TypeAlias = Callable[
+    [int], float
+]  # p-value over share of a witness, by the rows that are others
 
 
-def _powers(
-    c: np.ndarray, rows: np.ndarray, x: np.ndarray
-) -> tuple[list[float], list[float], list[float]]:
-    """Of C = diag(c) + rows^t rows: tr C^k, k = 1, 2, 3; bounds on the largest eigenvalue and its square; x^t C^k x."""
-    sums = [float((c**k).sum()) for k in (1, 2, 3)]
-    moved, largest = c * x, float(c.max())
-    if len(rows):
-        rows = np.asarray(np.linalg.qr(rows, mode="r")) if len(rows) > len(c) else rows
-        gram, scaled = rows @ rows.T, rows * c
-        cube = float(np.sum((gram @ gram) * gram))
-        sums[0] += float(np.trace(gram))
-        sums[1] += float(2 * np.sum(scaled * rows) + np.sum(gram * gram))
-        sums[2] += float(3 * np.sum(scaled * scaled) + 3 * np.sum((scaled @ rows.T) * gram)) + cube
-        moved, largest = moved + (rows @ x) @ rows, largest + cube ** (1 / 3)
-    return sums, [largest, largest**2], [float(x @ moved), float(moved @ moved)]
+class Effect(NamedTuple):
+    """The share of rows that are others, and the least share that is sure at the level of the test."""
+
+    size: float
+    low: float
 
 
-def _shortened(x: float) -> float:
-    """Nine digits: the last ones of eigenvalues depend on where in memory LAPACK works, and would not come back."""
-    return float(f"{x:.9g}")
+def effect_of(lefts: Sequence[Left], pvalue: float, alpha: float, T: int) -> Effect:
+    """The effect of a batch of T rows, by what each witness leaves of a p-value where r of them are others."""
+    from scipy.special import betaincinv
+
+    sure, rest = 0, (1 - OF_TEST) * alpha
+    low = 0.0
+    if pvalue <= alpha:
+        sure = least_rows(lefts, OF_TEST * alpha, T)
+        rows, level = (sure, rest) if sure else (1, max(min(alpha - pvalue, rest), LEAST * rest))
+        low = float(betaincinv(rows, T - rows + 1, level))
+    size = least_rows(lefts, CHANCE, T, sure) / T if pvalue <= CHANCE else 0.0
+    return Effect(max(size, low), low)
 
 
-def _root(observed: Any, sums: Any, pulls: Any, p: Any) -> float:
-    """The t at which a distance of at least the observed one has the probability p; it grows with t."""
+def least_rows(lefts: Sequence[Left], level: float, T: int, least: int = 0) -> int:
+    """The least number of rows, at most T, that have to be others for every witness to leave more than a level."""
+    for left in lefts:
+        if left(least) > level:
+            continue
+        high, step = T, 1
+        while least + step < T:  # most shifts are of few rows: steps that double, then halves
+            if left(least + step) > level:
+                high = least + step
+                break
+            least, step = least + step, 2 * step
+        while high - least > 1:
+            middle = (least + high) // 2
+            least, high = (least, middle) if left(middle) > level else (middle, high)
+        least = high
+    return least
 
-    def tail(t: Any) -> Any:
-        return _pearson_tail(
-            observed, sums[0] + t, 2 * sums[1] + 4 * t * pulls[0], 8 * sums[2] + 24 * t * pulls[1]
-        )
 
-    if tail(0.0) >= p:
-        return 0.0
-    low, high = 0.0, max(observed, sums[0])
-    while tail(high) < p:
-        low, high = high, 2 * high
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if tail(middle) >= p else (middle, high)
-    return high
+def left_of(after: Callable[[int], float], share: float, rows: int) -> float:
+    """What a witness with a share of the level leaves of the joint p-value where so many rows are others."""
+    return after(rows) / share
 
 
-def _pearson_tail(x: Any, mean: Any, variance: Any, third: Any) -> float:
-    """P(Q >= x) of the shifted gamma law with these cumulants."""
-    from scipy.special import gammaincc
+def tolerant_pvalue(lefts: Sequence[Left], T: int, tolerance: float) -> float:
+    """The p-value where a share of the rows may be others."""
+    from scipy.special import bdtrc
 
-    scale = third / variance / 2
-    shape = variance / scale**2
-    return float(gammaincc(shape, max((x - mean) / scale + shape, 0.0)))
+    def left(rows: int) -> float:
+        return min(1.0, *(one(rows) for one in lefts)) / OF_TEST
+
+    def more(rows: int) -> float:
+        return float(bdtrc(rows, T, tolerance)) / (1 - OF_TEST)
+
+    low, high = -1, T  # at `high` the first is no less than the second
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if left(middle) >= more(middle) else (middle, high)
+    return min(1.0, left(high), more(low) if low >= 0 else 1.0)
+
+
+def allowed_rows(T: int, tolerance: float, alpha: float) -> tuple[int, float]:
+    """How many rows of T may be others at a level, and the level that is left for the test."""
+    if not tolerance:
+        return 0, alpha
+    from scipy.stats import binom
+
+    return int(binom.isf((1 - OF_TEST) * alpha, T, tolerance)), OF_TEST * alpha

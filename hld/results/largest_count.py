@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.counts import SmallestLaw, hypergeometric_tail, smallest_law
+from hld.schemas.counts import Counts, SmallestLaw, count_pvalue, smallest_law
 
 SHARE = 0.35  # of the level: `benchmarks.power.trials`
 EXACT = 8  # differences, the largest, whose p-values are computed: those of others are hardly ever smaller
@@ -50,10 +50,15 @@ class LargestCount:
     category: int | None = None
     is_cut: bool = False
     law: SmallestLaw | None = field(default=None, repr=False, compare=False)
+    counts: Counts | None = field(default=None, repr=False, compare=False)
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift, given the counts of all rows."""
         return level if self.law is None else self.law.attained(level)
+
+    def after(self, rows: int) -> float:
+        """The largest p-value where so many rows of the batch are others."""
+        return 1.0 if self.counts is None else self.counts.after(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the law as plain Python values."""
@@ -63,9 +68,7 @@ class LargestCount:
         }
 
 
-def largest_count(
-    kept: Any, batch: Any, ordered: tuple[Any, ...] = (), tolerance: float = 0.0
-) -> LargestCount:
+def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = ()) -> LargestCount:
     """Compare the counts of a batch with those of held-out rows.
 
     O(C log C) in the number C of all categories.
@@ -74,26 +77,16 @@ def largest_count(
     columns, k, j = events.columns, events.of(kept.counts), events.of(batch.counts)
     n, T = (np.array([one[:-1].sum() for one in side.counts])[columns] for side in (kept, batch))
     N, K = n + T, k + j
-    slack = tolerance * T * np.sqrt(K / np.maximum(N, 1) * (1 - K / np.maximum(N, 1)))
-    expected = (
-        T.astype(np.float64) * K / np.maximum(N, 1)
-    )  # the product of numbers of billions is beyond 64 bits
-    # to a whole number, but not past the mean: no row where one in a hundred is expected is not one row
-    moved = np.where(
-        j > expected,
-        np.maximum(np.floor(j - slack), expected),
-        np.minimum(np.ceil(j + slack), expected),
-    )
-    moved = np.where(np.abs(j - expected) <= slack, expected, moved)
     pooled = [a[:-1] + b[:-1] for a, b in zip(kept.counts, batch.counts, strict=True)]
     varies = (K > 0) & (K < N) & (n > 0) & (T > 0) & events.are_different(pooled)
     if not varies.any():
         return LargestCount(1.0, 0.0)
-    evidence = np.where(varies, likelihood_ratio(moved, T, K, N), -1.0)
+    evidence = np.where(varies, likelihood_ratio(j, T, K, N), -1.0)
     best, where = 2.0, None
-    for i in np.argsort(-evidence, kind="stable")[:EXACT].tolist():
-        p = _pvalue(int(N[i]), int(K[i]), int(T[i]), moved[i], expected[i])
-        best, where = (p, i) if p < best and varies[i] else (best, where)
+    first = np.argsort(-evidence, kind="stable")[: min(EXACT, int(varies.sum()))]
+    for i in first.tolist():
+        p = count_pvalue(int(N[i]), int(K[i]), int(T[i]), int(j[i]))
+        best, where = (p, i) if p < best else (best, where)
     law = smallest_law(N[varies], K[varies], T[varies])
     return LargestCount(
         law.pvalue(best),
@@ -102,6 +95,7 @@ def largest_count(
         int(events.categories[where]),
         bool(events.is_cut[where]),
         law,
+        Counts(N[first], K[first], T[first], j[first], int(varies.sum())),
     )
 
 
@@ -178,15 +172,3 @@ def likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:
 def _x_log_x(x: Any) -> Any:
     """x log x, 0 at 0."""
     return x * np.log(np.where(x > 0, x, 1))
-
-
-def _pvalue(N: Any, K: Any, T: Any, j: Any, expected: Any) -> float:
-    """Twice the tail of a count on its side of the mean, at most 1."""
-    if j == expected:
-        return 1.0
-    tail = (
-        hypergeometric_tail(N, K, T, int(j))
-        if j > expected
-        else hypergeometric_tail(N, N - K, T, T - int(j))
-    )
-    return min(1.0, 2 * tail)

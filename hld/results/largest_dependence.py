@@ -65,9 +65,7 @@ LONGEST = 20.0  # its steps, for values with a range of 1
 CLOSE, NOTHING, TINY = 1e-10, 1e-12, 1e-300
 
 
-def mean_tail_bound(
-    values: np.ndarray, kept: np.ndarray, batch: np.ndarray, slack: float = 0.0
-) -> float:
+def mean_tail_bound(values: np.ndarray, kept: np.ndarray, batch: np.ndarray) -> float:
     """Upper bound of the probability that the mean of a batch is as far out as it is, on its side, given all values."""
     used = kept + batch > 0
     x, r, b = values[used] - values[used].min(initial=np.inf), kept[used], batch[used]
@@ -76,7 +74,7 @@ def mean_tail_bound(
         return 1.0
     mean, own = float(m @ x) / (n + T), float(b @ x) / T
     side, scale = (1.0 if own > mean else -1.0), float(np.ptp(x))
-    s = abs(own - mean) - slack
+    s = abs(own - mean)
     if not scale or s <= CLOSE * scale:
         return 1.0
     x = side * (x - mean) / scale
@@ -149,6 +147,35 @@ def _without(m: np.ndarray, x: np.ndarray, T: int) -> float:
     return value - float(exactly)
 
 
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """One of E edges: the associations of its cells, and how often held-out rows and a batch show them.
+
+    Shapes: values, kept, batch (cells,).
+    """
+
+    values: np.ndarray
+    kept: np.ndarray
+    batch: np.ndarray
+    num_tests: int
+
+    def after(self, rows: int) -> float:
+        """An upper bound of the p-value of all edges where so many rows of the batch show other cells."""
+        order = np.argsort(self.values, kind="stable")
+        values, kept, batch = (one[order] for one in (self.values, self.kept, self.batch))
+        total = kept + batch
+        above = batch @ values * total.sum() > total @ values * batch.sum()
+        if above:  # the largest values go, and become the smallest one
+            values, kept, batch = -values[::-1], kept[::-1], batch[::-1]
+        left = np.maximum(np.cumsum(batch) - rows, 0)
+        moved = np.diff(left, prepend=0)
+        moved[-1] += batch.sum() - left[-1]
+        total = kept + moved
+        if moved @ values * total.sum() >= total @ values * moved.sum():  # past the mean
+            return 1.0
+        return min(1.0, 2 * self.num_tests * mean_tail_bound(values, kept, moved))
+
+
 @dataclass(frozen=True)
 class LargestDependence:
     """The largest change of a dependence."""
@@ -158,6 +185,11 @@ class LargestDependence:
     columns: tuple[int, int] | None = None
     is_weaker: bool = False
     least: float = field(default=0.0, repr=False, compare=False)
+    changed: tuple[Changed, ...] = field(default=(), repr=False, compare=False)
+
+    def after(self, rows: int) -> float:
+        """The largest p-value where so many rows of the batch are others."""
+        return min((one.after(rows) for one in self.changed), default=1.0)
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift: no more often than that, and never below `least`."""
@@ -174,7 +206,7 @@ class LargestDependence:
         }
 
 
-def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> LargestDependence:
+def largest_dependence(kept: Any, batch: Any) -> LargestDependence:
     """Compare the mean associations of a batch with those of held-out rows.
 
     O(cells of all pair tables).
@@ -185,21 +217,25 @@ def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> Largest
     (n, T, difference, deviation), varies = found, found.varies
     if not varies.any():
         return LargestDependence(1.0, 0.0)
-    E, moved = int(varies.sum()), np.maximum(np.abs(difference) - tolerance * deviation, 0)
+    E, moved = int(varies.sum()), np.abs(difference)
     # the exponent of the tail of a normal variable, which none of the bounds is below where the tails are normal
     N, deviation = np.maximum(n + T, 1), np.where(varies, deviation, 1)
     exponents = np.where(varies, (moved / deviation) ** 2 * T * N / np.maximum(n, 1) / 2, -1.0)
     order = np.argsort(-for_ranking(exponents), kind="stable")[:ENCLOSED].tolist()
     best, where = 2.0, order[0]
+    order = [e for e in order if exponents[e] > math.log(2 * E)]
     for e in order:
-        if exponents[e] > math.log(2 * E):
-            bound = mean_tail_bound(
-                kept.associations[e], kept.pairs[e], batch.pairs[e], tolerance * deviation[e]
-            )
-            best, where = (2 * bound, e) if 2 * bound < best else (best, where)
+        bound = mean_tail_bound(kept.associations[e], kept.pairs[e], batch.pairs[e])
+        best, where = (2 * bound, e) if 2 * bound < best else (best, where)
     u, v = kept.edges[where].tolist()
     least = E * _least((n + T)[varies], T[varies])
-    return LargestDependence(min(1.0, best * E), SHARE, (u, v), bool(difference[where] < 0), least)
+    changed = tuple(
+        Changed(kept.associations[e].ravel(), kept.pairs[e].ravel(), batch.pairs[e].ravel(), E)
+        for e in order
+    )
+    return LargestDependence(
+        min(1.0, best * E), SHARE, (u, v), bool(difference[where] < 0), least, changed
+    )
 
 
 def associations_of(circuit: pcircuit.Circuit, edges: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -250,10 +286,8 @@ def largest_of(detector: Any, batch: Any) -> dict[str, Any]:
     """The largest count and the largest dependence of a detector's batch."""
     if batch is None or not has_largest(detector):
         return {}
-    kept, tolerance = detector.profile_, detector.tolerance
-    found: dict[str, Any] = {
-        "largest_count": largest_count(kept, batch, detector.encoder_.ordered, tolerance)
-    }
+    kept = detector.profile_
+    found: dict[str, Any] = {"largest_count": largest_count(kept, batch, detector.encoder_.ordered)}
     if kept.associations is not None and len(batch.pairs) == len(kept.pairs):
-        found["largest_dependence"] = largest_dependence(kept, batch, tolerance)
+        found["largest_dependence"] = largest_dependence(kept, batch)
     return found

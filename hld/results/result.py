@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ import numpy as np
 import pcircuit
 from hld.answers.evidence import Evidence
 from hld.nulls.null import check_verdict
-from hld.results.effects import LEVEL, effect_interval
+from hld.results.effects import Effect, Left, effect_of, left_of, tolerant_pvalue
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
-from hld.results.shared_level import combined, scaled_level
+from hld.results.shared_level import LEAST_REST, combined, scaled_level, tests_beside
 from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ class OfColumns:
     evidence: Any
     reject: bool
     alpha: float
+
+    @property
+    def beside(self) -> tuple[Any, ...]:
+        """The tests, beside that of the distance, that have a share of the level."""
+        return tests_beside(self)
 
     @property
     def scaled_alpha(self) -> float:
@@ -193,8 +198,11 @@ class HLDResult(OfColumns):
     context: Any = field(default=None, repr=False)
     column_pvalues: np.ndarray | None = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
-    _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
-    _own: Any = field(default=None, repr=False)  # rows of the batch, whose `spread` is asked for
+    _after: Callable[[int], float] | None = field(
+        default=None, repr=False
+    )  # p-value of the distance
+    _tolerance: float = field(default=0.0, repr=False)
+    _own: Any = field(default=None, repr=False)  # rows of the batch
     _weights: np.ndarray | None = field(
         default=None, repr=False
     )  # of differences, where cells are missing
@@ -204,9 +212,6 @@ class HLDResult(OfColumns):
     _node_pvalues: np.ndarray | None = field(
         default=None, repr=False
     )  # among groups or stretches of time
-    _plain: float | None = field(
-        default=None, repr=False
-    )  # p-value of the distance that the effect is made of
 
     def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
@@ -218,43 +223,29 @@ class HLDResult(OfColumns):
 
     @property
     def effect(self) -> float:
-        """Distance of the means over the typical distance of one row, sqrt(|delta|^2 / |sigma|^2 - 1/T - 1/n), or 0.
+        """The share of rows, from 0 to 1, that would have to be others for chance to explain the batch.
 
-        The average under sampling alone is subtracted, so an unshifted batch has an effect of about 0 whatever its
-        size; the units are those of `tolerance`.
+        See `hld.results.effects`.  Among groups, in time order and given covariates: the size of `context.effect`.
         """
-        if self.context is not None:
-            return self.context.effect
-        deltas, noise, stds = self.deltas, self.stds, self.stds
-        if self._weights is not None:  # with holes: of the nodes that are compared, as they are
-            shown = self._weights > 0
-            deltas, noise, stds = (
-                deltas[shown] / self._weights[shown],
-                stds[shown] / self._weights[shown],
-                stds[shown],
-            )
-        total = float(stds @ stds)
-        if total <= 0:
-            return 0.0
-        squared = (
-            float(deltas @ deltas) - float(noise @ noise) * self.inflation / self.num_samples
-        ) / total
-        return float(np.sqrt(max(squared, 0.0)))
+        return self._effect.size if self.context is None else self.context.effect
+
+    @property
+    def effect_interval(self) -> tuple[float, float] | None:
+        """(low, 1.0): that no smaller share of rows than `low` are others is sure at the level `alpha`.
+
+        `low` is above 0 exactly where the batch is rejected with no tolerance; None with a context.
+        """
+        return (self._effect.low, 1.0) if self.context is None else None
 
     @cached_property
-    def effect_interval(self) -> tuple[Any, ...] | None:
-        """95 % confidence interval of `effect`: see `hld.results.effects`; None with too many nodes.
+    def _effect(self) -> Effect:
+        return effect_of(self.lefts(), self.pvalue, self.alpha, self.num_samples)
 
-        It begins at 0 unless the plain distance, of which the effect is made, has a p-value of 0.025 or less.
-        """
-        spectrum = None if self._spectrum is None else self._spectrum()
-        if spectrum is None:
-            return None
-        T, own = self.num_samples, None if self._own is None else self._own.spread()
-        share = self.inflation / T - (0.0 if own is None else (1 - 1 / T) / T)
-        low, high = effect_interval(self.deltas, spectrum, share, own=own, weights=self._weights)
-        is_clear = self._plain is None or self._plain <= (1 - LEVEL) / 2
-        return (min(low, self.effect) if is_clear else 0.0), max(high, self.effect)
+    def lefts(self) -> list[Left]:
+        """What each witness leaves of the p-value, as functions of the number of rows that are others."""
+        rest = max(1 - sum(one.share for one in self.beside), LEAST_REST)
+        lefts: list[Left] = [partial(left_of, one.after, one.share) for one in self.beside]
+        return lefts if self._after is None else [*lefts, partial(left_of, self._after, rest)]
 
     @cached_property
     def node_pvalues(self) -> np.ndarray:
@@ -425,6 +416,9 @@ def with_quality(
         max(rest * scaled_level(alpha, *tested), math.ulp(0.0))
     )  # a part of the least level is no level
     pvalue = combined(found.pvalue, *tested)
+    if found._tolerance:
+        lefts = replace(found, data_quality=quality, **largest).lefts()
+        pvalue = tolerant_pvalue(lefts, found.num_samples, found._tolerance)
     error = None if found.null_error is None else found.null_error / rest
     changes = {
         "pvalue": pvalue,

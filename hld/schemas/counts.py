@@ -73,6 +73,46 @@ _BLOCK = 4096  # terms of a tail added at a time
 _NEGLIGIBLE = 1e-18
 
 
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Counts of events, as in Fisher's exact test: j of T rows of a batch, K of N rows with those held out, one of E.
+
+    Shapes: N, K, T, j (e,).
+    """
+
+    N: np.ndarray
+    K: np.ndarray
+    T: np.ndarray
+    j: np.ndarray
+    num_tests: int
+    is_two_sided: bool = True
+
+    def after(self, rows: int) -> float:
+        """An upper bound of the p-value of all events where so many rows of the batch are others (Bonferroni)."""
+        least = 1.0
+        for N, K, T, j in zip(
+            *(one.tolist() for one in (self.N, self.K, self.T, self.j)), strict=True
+        ):
+            p = count_pvalue(N, K, T, j, rows, is_two_sided=self.is_two_sided)
+            least = min(least, self.num_tests * p)
+        return least
+
+
+def count_pvalue(
+    N: int, K: int, T: int, j: int, rows: int = 0, *, is_two_sided: bool = True
+) -> float:
+    """Twice the tail of a count on its side of the mean, or one tail, after some rows moved it towards the mean."""
+    above = j * N > T * K
+    if not above and not is_two_sided:
+        return 1.0
+    step = min(rows, j if above else T - j) * (1 if above else -1)
+    j, K = j - step, K - step
+    if (j * N <= T * K) if above else (j * N >= T * K):
+        return 1.0
+    tail = hypergeometric_tail(N, K, T, j) if above else hypergeometric_tail(N, N - K, T, T - j)
+    return min(1.0, 2 * tail) if is_two_sided else tail
+
+
 @dataclass(frozen=True)
 class CountTest:
     """The outcome of comparing a count of each column, as of missing or of new values, with those of other rows."""
@@ -81,10 +121,15 @@ class CountTest:
     pvalues: tuple[Any, ...]
     share: float
     law: SmallestLaw | None = field(default=None, repr=False, compare=False)
+    counts: Counts | None = field(default=None, repr=False, compare=False)
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift, given what was counted in all rows."""
         return level if self.law is None else self.law.attained(level)
+
+    def after(self, rows: int) -> float:
+        """The largest p-value where so many rows of the batch are others."""
+        return 1.0 if self.counts is None else self.counts.after(rows)
 
 
 def compare_missing(
@@ -92,59 +137,40 @@ def compare_missing(
     train_missing: list[int] | tuple[int, ...],
     num_rows: int,
     missing: list[int],
-    tolerance: float = 0.0,
 ) -> CountTest:
     """Compare the missing values of a batch with those of training.
 
     Shapes: train_missing (V,), missing (V,).
     """
     pvalues = tuple(
-        _missing_pvalue(num_train, int(k), num_rows, int(j), tolerance)
+        count_pvalue(num_train + num_rows, int(k) + int(j), num_rows, int(j))
         for k, j in zip(train_missing, missing, strict=True)
     )
-    counts = np.add(train_missing, missing, dtype=np.int64)
-    n, T = (np.full(len(counts), rows) for rows in (num_train, num_rows))
-    return of_columns(pvalues, n + T, counts, T, MISSING_SHARE)
+    n, T = (np.full(len(pvalues), rows, dtype=np.int64) for rows in (num_train, num_rows))
+    return of_columns(pvalues, n, np.asarray(train_missing), T, np.asarray(missing), MISSING_SHARE)
 
 
 def of_columns(
     pvalues: tuple[float, ...],
-    N: np.ndarray,
-    K: np.ndarray,
+    n: np.ndarray,
+    k: np.ndarray,
     T: np.ndarray,
+    j: np.ndarray,
     share: float,
     *,
     is_two_sided: bool = True,
 ) -> CountTest:
-    """The tests of all columns as one.
+    """The tests of all columns as one: k of n rows and j of T.
 
-    Shapes: N, K, T (V,).
+    Shapes: n, k, T, j (V,).
     """
-    some = K > 0
+    some = k + j > 0
     if not some.any():
         return CountTest(1.0, pvalues, 0.0)
-    law = smallest_law(N[some], K[some], T[some], is_two_sided=is_two_sided)
-    return CountTest(law.pvalue(min(pvalues)), pvalues, share, law)
-
-
-def _missing_pvalue(n: int, k: int, T: int, j: int, tolerance: float) -> float:
-    """Twice the smaller tail of the number of holes in the batch, at most 1."""
-    K, N = k + j, n + T
-    if K in (0, N):
-        return 1.0
-    expected = T * K / N
-    slack = tolerance * T * math.sqrt(K / N * (1 - K / N))
-    if abs(j - expected) <= slack:
-        return 1.0
-    above = j > expected
-    j = math.floor(j - slack) if above else math.ceil(j + slack)
-    if (
-        (j < expected) if above else (j > expected)
-    ):  # no hole where one in a hundred is expected is not one hole
-        return 1.0
-    return min(
-        1.0, 2 * min(hypergeometric_tail(N, K, T, j), hypergeometric_tail(N, N - K, T, T - j))
-    )
+    n, k, T, j = (one[some].astype(np.int64) for one in (n, k, T, j))
+    law = smallest_law(n + T, k + j, T, is_two_sided=is_two_sided)
+    counts = Counts(n + T, k + j, T, j, len(n), is_two_sided)
+    return CountTest(law.pvalue(min(pvalues)), pvalues, share, law, counts)
 
 
 def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
@@ -245,33 +271,24 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
     )
 
 
-def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> CountTest:
+def compare_new(kept: KeptValues, shown: Any, new: Any) -> CountTest:
     """Compare the new values of a batch with those of held-out rows.
 
     Shapes: shown, new (V,).
     """
     pvalues = tuple(
-        _new_pvalue(int(k), int(before), int(T), int(now), tolerance)
+        count_pvalue(int(k) + int(T), int(before) + int(now), int(T), int(now), is_two_sided=False)
         for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True)
     )
-    T = np.asarray(shown, dtype=np.int64)
     return of_columns(
         pvalues,
-        kept.shown + T,
-        np.add(kept.new, new, dtype=np.int64),
-        T,
+        kept.shown,
+        kept.new,
+        np.asarray(shown),
+        np.asarray(new),
         NEW_SHARE,
         is_two_sided=False,
     )
-
-
-def _new_pvalue(k: Any, before: Any, T: Any, now: Any, tolerance: Any) -> float:
-    """P(H >= h) of one column, with h less the tolerated excess."""
-    N, K = k + T, before + now
-    now = (
-        math.ceil(now - tolerance * T * math.sqrt(K / N * (1 - K / N))) if tolerance and N else now
-    )
-    return hypergeometric_tail(N, K, T, now) if now > 0 else 1.0
 
 
 MOST_VALUES = 40  # of a count whose p-values are listed, less one

@@ -336,7 +336,6 @@ class TableEncoder:
         self,
         table: Any,
         trained: tuple[Any, ...] | None = None,
-        tolerance: float = 0.0,
         *,
         kept: Any = None,
         is_tested: bool = True,
@@ -348,7 +347,7 @@ class TableEncoder:
         table : (N, V) array of any dtype, list of rows, or data frame
         trained : (int, sequence of V int), optional
             Rows of training, and how many of their cells were missing: the batch's are tested against these.
-        tolerance, kept, is_tested : see `hld.schemas.quality.data_quality`
+        kept, is_tested : see `hld.schemas.quality.data_quality`
 
         Returns
         -------
@@ -363,7 +362,6 @@ class TableEncoder:
             absent,
             extra,
             kept=kept,
-            tolerance=tolerance,
             is_tested=is_tested,
         )
 

@@ -206,7 +206,6 @@ def data_quality(
     extra: Any = (),
     *,
     kept: KeptValues | None = None,
-    tolerance: Any = 0.0,
     is_tested: bool = True,
 ) -> DataQuality:
     """The data quality of a batch.
@@ -216,15 +215,12 @@ def data_quality(
     tested = new = None
     if trained is not None and is_tested and report.num_rows:
         rows, missing = trained
-        tested = compare_missing(
-            rows, missing, report.num_rows, report.num_missing.tolist(), tolerance
-        )
+        tested = compare_missing(rows, missing, report.num_rows, report.num_missing.tolist())
     if kept is not None and is_tested and report.num_rows:
         new = compare_new(
             kept,
             report.num_rows - report.num_missing,
             report.num_unseen + report.num_out_of_range,
-            tolerance,
         )
     found = []
     for v, column in enumerate(columns):

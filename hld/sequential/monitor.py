@@ -468,7 +468,8 @@ class Monitor:
         rest = {name: array for name, array in arrays.items() if not name.startswith("races.")}
         watched = WatchedRows.from_arrays(self.circuit, rest)
         self._scores, self._bags, self._unit = watched.scores, watched.counts, header["unit"]
-        self.alpha, self.seed = saved_number(header, "alpha"), saved_count(header, "seed", 0)
+        self.alpha = check_fraction(saved_number(header, "alpha"), "alpha")
+        self.seed = saved_count(header, "seed", 0)
         self._lock = threading.Lock()
         self.reset()
         for name in ("num_rows", "num_missing", "leader"):
@@ -483,7 +484,7 @@ class Monitor:
         )
         counts, seen, money, _ = self._races
         fits = [
-            self._unit in ("row", "batch") and 0 < self.alpha < 1,
+            self._unit in ("row", "batch"),
             self.leader < len(self._bags),
             (counts >= self._bags).all() and (seen >= 0).all() and (money >= 0).all(),
             ((counts - self._bags).sum(axis=1) == self.num_rows).all(),

@@ -36,6 +36,8 @@ MOST_EXAMPLES = 1000  # rows that edges and directions are made of
 BLOCK = 2048  # rows at a time
 NEW = 1  # the mark of a value that learning did not show
 NEVER = -1e30  # in place of the logarithm of 0
+FARTHEST = 1e12  # in standard deviations
+MOST_INFORMATION = 2000.0  # logarithms of ratios of doubles are smaller
 SHARES = {
     "column": 0.35,
     "pair": 0.20,
@@ -121,7 +123,9 @@ class RowScores:
                     sums[:, column] += typical[:, p]
             found += [typical, sums]
         likelihoods = pcircuit.node_likelihoods(self.circuit, codes, nodes=self.units)
-        directed = ((likelihoods - self.scale[0]) * self.scale[1]) @ self.directions.T
+        with np.errstate(over="ignore"):  # units that hardly vary among the rows learned from
+            standard = (likelihoods - self.scale[0]) * self.scale[1]
+        directed = np.clip(standard, -FARTHEST, FARTHEST) @ self.directions.T
         whole = pcircuit.log_likelihood(self.circuit, codes)[:, None]
         found += [log_or_never(likelihoods), directed, np.maximum(whole, NEVER)]
         return np.concatenate(found, axis=1, dtype=np.float32, casting="same_kind")
@@ -162,6 +166,8 @@ class RowScores:
             found["cells"].max(initial=0) < CELLS,
             (pairs >= 0).all() and (pairs < V).all(),
             (units >= 0).all() and (units < circuit.num_units).all(),
+            (np.abs(found["directions"]) <= 1 + 1e-6).all(),
+            (np.abs(found["information"]) <= MOST_INFORMATION).all(),
         ]
         edges = found["edges"].copy()
         used = edges > NEVER

@@ -42,7 +42,10 @@ class Numbers:
             "hld_last_pvalue", "p-value of the last batch.", ("model",), registry=self.registry
         )
         self.effect = prometheus.Gauge(
-            "hld_last_effect", "Effect size of the last batch.", ("model",), registry=self.registry
+            "hld_last_effect",
+            "Share of the rows of the last batch that are others.",
+            ("model",),
+            registry=self.registry,
         )
         self.registry.register(_State(models, pool))
 

@@ -16,6 +16,8 @@ circuit, which is exact at any number of rows; beyond that, its law comes from 8
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +33,12 @@ LAW_ROWS = 800
 
 
 class Distance(NamedTuple):
-    """One distance: Q, its mean without a shift, and its p-value (of what exceeds the tolerance)."""
+    """One distance: Q, its mean without a shift, its p-value, and the largest one where r rows are others."""
 
     squared: float
     expected: float
     pvalue: float
+    after: Callable[[int], float]
 
 
 def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | None:
@@ -49,13 +52,16 @@ def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | 
     reference = merged_counts(detector.encoder_.columns, own)
     found = []
     for law, tables, counts in zip(own.laws, reference, batch, strict=True):
-        squared, most, first = _pooled(tables, counts)
+        squared, first = _pooled(tables, counts)
         scale = first / law[0] if law[0] > 0 else 1.0
-        beyond = _tolerated(squared, detector.tolerance, most, first)
         scaled = law * [scale, scale**2, scale, scale**2]
-        found.append(
-            Distance(squared, first, law_tail(scaled, beyond, profile.num_rows, own.num_rows))
-        )
+        tail = partial(_law_tail, scaled, profile.num_rows, own.num_rows)
+        pooled = [
+            (one + own) / max(int((one + own).sum()), 1)
+            for one, own in zip(tables, counts, strict=True)
+        ]
+        after = partial(_after, tail, squared, _reach(pooled, counts))
+        found.append(Distance(squared, first, tail(squared), after))
     return found[0], found[1]
 
 
@@ -75,15 +81,36 @@ def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Di
     drawn = _drawn(detector, tables, edges, T) if T <= DRAWN_ROWS else None
     found = []
     for i, (law, own, counts) in enumerate(zip(laws, tables, batch, strict=True)):
-        squared, most = _squared(own, np.inf if n is None else n, counts)
-        beyond = _tolerated(squared, detector.tolerance, most, law[0])
-        p = (
-            law_tail(law, beyond, T, n)
-            if drawn is None
-            else (1 + (drawn[i] >= beyond * (1 - 1e-12)).sum()) / (DRAWN_TABLES + 1)
-        )
-        found.append(Distance(squared, law[0], float(p)))
+        squared = _squared(own, np.inf if n is None else n, counts)
+        tail = partial(_law_tail, law, T, n) if drawn is None else partial(_rank, drawn[i])
+        after = partial(_after, tail, squared, _reach(own, counts))
+        found.append(Distance(squared, law[0], tail(squared), after))
     return found[0], found[1]
+
+
+def _law_tail(law: np.ndarray, T: int, n: float | None, squared: float) -> float:
+    """P(Q >= squared) by a law (4,)."""
+    return law_tail(law, squared, T, n)
+
+
+def _rank(drawn: np.ndarray, squared: float) -> float:
+    """The p-value of Q among those of drawn tables (B,)."""
+    return float((1 + (drawn >= squared * (1 - 1e-12)).sum()) / (len(drawn) + 1))
+
+
+def _after(tail: Callable[[float], float], squared: float, reach: float, rows: int) -> float:
+    """The largest p-value where some rows are others, each of which moves the distance by no more than `reach`."""
+    return tail(max(squared**0.5 - rows * reach, 0.0) ** 2)
+
+
+def _reach(shares: Any, counts: Any) -> float:
+    """By how much, at most, one row that is another moves sqrt(Q): by 1 / T_v in two cells of every item v."""
+    total = 0.0
+    for p, own in zip(shares, counts, strict=True):
+        T = int(own.sum())
+        if T:
+            total += float(np.sort(1 / (p.ravel() + FLOOR))[-2:].sum()) / T
+    return total**0.5
 
 
 def merged_shares(
@@ -119,13 +146,13 @@ def _drawn(detector: Any, tables: Any, edges: np.ndarray, T: int) -> np.ndarray:
     return found
 
 
-def _pooled(tables: Any, counts: Any) -> tuple[float, float, float]:
-    """Q of counts against counts with the shares of both together as weights, the largest h, and the mean of Q.
+def _pooled(tables: Any, counts: Any) -> tuple[float, float]:
+    """Q of counts against counts with the shares of both together as weights, and the mean of Q.
 
     Given the sums of both counts the mean is exact without a shift, as the counts are hypergeometric; weights from the
     reference alone would make Q too large, as a cell that is small by chance is also far from the batch's.
     """
-    total = most = mean = 0.0
+    total = mean = 0.0
     for one, own in zip(tables, counts, strict=True):
         n, T = int(one.sum()), int(own.sum())
         if not T or not n:
@@ -133,23 +160,16 @@ def _pooled(tables: Any, counts: Any) -> tuple[float, float, float]:
         h, p = 1 / (1 / T + 1 / n), (one + own) / (n + T)
         total += h * float(((own / T - one / n) ** 2 / (p + FLOOR)).sum())
         mean += float((p * (1 - p) / (p + FLOOR)).sum()) * (n + T) / (n + T - 1)
-        most = max(most, h)
-    return total, most, mean
+    return total, mean
 
 
-def _squared(tables: Any, n: float, counts: Any) -> tuple[float, float]:
-    """Q of counts by column or pair against shares of n rows, and the largest h."""
-    total, most = 0.0, 0.0
+def _squared(tables: Any, n: float, counts: Any) -> float:
+    """Q of counts by column or pair against shares of n rows."""
+    total = 0.0
     for p, own in zip(tables, counts, strict=True):
         T = int(own.sum())
         if not T:
             continue
         h = 1 / (1 / T + 1 / n)
         total += h * float(((own / T - p) ** 2 / (p + FLOOR)).sum())
-        most = max(most, h)
-    return total, most
-
-
-def _tolerated(squared: float, tolerance: float, most: float, first: float) -> float:
-    """Q less a tolerated distance, in units of that of a single row, by the triangle inequality."""
-    return max(squared**0.5 - tolerance * (most * first) ** 0.5, 0.0) ** 2 if tolerance else squared
+    return total

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from hld.answers.profile import Profile
 from hld.answers.table_facts import evidence_of
 from hld.detector import HLDDetector
 from hld.results.count_law import merged_counts
+from hld.results.effects import effect_of, left_of, tolerant_pvalue
 from hld.results.largest_count import LargestCount, largest_count
 from hld.results.largest_dependence import LargestDependence, largest_dependence
 from hld.results.result import OfColumns
@@ -66,6 +68,7 @@ class CountsResult(OfColumns):
     pvalues: tuple[float, ...]
     parts: tuple[float, ...]
     effect: float
+    effect_interval: tuple[float, float]
     num_missing: int
     num_queries: int
     evidence: Evidence = field(repr=False)
@@ -73,7 +76,6 @@ class CountsResult(OfColumns):
     largest_count: LargestCount | None = None
     largest_dependence: LargestDependence | None = None
     context = None  # no covariates, groups or stretches of time
-    effect_interval = None
 
     @property
     def statistic(self) -> float:
@@ -184,7 +186,6 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
         found.absent,
         found.extra,
         kept=_kept_values(detector, found.columns),
-        tolerance=detector.tolerance,
         is_tested=detector.missingness,
     )
     distances = count_distances(detector, profile)
@@ -213,6 +214,15 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
             "give at least 50"
         )
     pvalue, weights, counted = _together(laws, counted)
+    afters = {name: one.after for name, one in counted.items()} | {
+        name: one.after
+        for name, one in zip(("columns", "pairs"), distances or (), strict=False)
+        if name in laws
+    }
+    lefts = [partial(left_of, after, weights[name]) for name, after in afters.items()]
+    effect = effect_of(lefts, pvalue, alpha, T)
+    if detector.tolerance:
+        pvalue = tolerant_pvalue(lefts, T, detector.tolerance)
     quality = replace(
         quality,
         missingness=counted.get("missing", quality.missingness),
@@ -231,7 +241,8 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
         tuple(weights),
         (*(float(p) for p in laws.values()), *(float(one.pvalue) for one in counted.values())),
         tuple(weights.values()),
-        _effect(distances, detector, T),
+        effect.size,
+        (effect.low, 1.0),
         int(found.report.num_missing.sum()),
         found.num_queries,
         evidence,
@@ -282,7 +293,7 @@ def _largest(detector: Any, profile: Profile) -> tuple[Any, ...]:
     ]
     ordered = (detector.encoder_.ordered, ())
     found = [
-        largest_count(one, batch, own, detector.tolerance) if one.counts else None
+        largest_count(one, batch, own) if one.counts else None
         for (one, batch), own in zip(columns, ordered, strict=True)
     ]
     if kept.associations is None:
@@ -293,7 +304,7 @@ def _largest(detector: Any, profile: Profile) -> tuple[Any, ...]:
         for one, table in zip(kept.associations, pairs, strict=True)
     )
     kept = replace(kept, pairs=tuple(pairs), associations=numbers)
-    return *found, largest_dependence(kept, profile, detector.tolerance)
+    return *found, largest_dependence(kept, profile)
 
 
 def _as_profile(counts: Any) -> Profile:
@@ -309,16 +320,3 @@ def _merged_profile(detector: Any) -> Profile:
     singles, pairs = merged_counts(detector.encoder_.columns, own)
     counts = tuple(np.append(one, old[-1]) for one, old in zip(singles, own.counts, strict=True))
     return Profile(own.num_rows, counts, own.edges, tuple(pairs))
-
-
-def _effect(distances: Any, detector: Any, T: int) -> float:
-    """sqrt(Q / h tr S - 1 / h) of the columns, or 0."""
-    if distances is None or not distances[0].expected > 0:
-        return 0.0
-    n = (
-        detector.test_.num_train
-        if detector.test_.reference == "circuit"
-        else detector.profile_.num_rows
-    )
-    inverse = 1 / T + (0 if n is None else 1 / n)
-    return float(max(distances[0].squared / distances[0].expected - 1, 0.0) * inverse) ** 0.5

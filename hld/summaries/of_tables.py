@@ -98,7 +98,6 @@ def facts_of(
         set(table.absent),
         table.extra,
         kept=detector.new_values_,
-        tolerance=detector.tolerance,
         is_tested=detector.missingness,
     )
     if not summary.num_rows:

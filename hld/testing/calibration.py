@@ -32,7 +32,7 @@ LEAST_SPREAD, MOST_SPREAD = (
 class Calibration:
     """What is known about the statistics under the null hypothesis.
 
-    Shapes: nodes (m,), mean, stds (size,), margins (q,), mean_score (P,).
+    Shapes: nodes (m,), mean, stds (size,), mean_score (P,).
     """
 
     nodes: np.ndarray
@@ -40,13 +40,12 @@ class Calibration:
     stds: np.ndarray
     metrics: tuple[Any, ...]
     null: Null
-    margins: np.ndarray
     kept: KeptRows | None = None
     features: ScoreFeatures | None = None
     mean_score: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.nodes, self.mean, self.stds, self.margins):
+        for array in (self.nodes, self.mean, self.stds):
             array.flags.writeable = False
 
     def differences(self, vectors: Any, rows: np.ndarray) -> np.ndarray:
@@ -68,7 +67,6 @@ def calibrate(
     parts: tuple[Any, ...],
     null: str,
     *,
-    tolerance: float,
     num_resamples: int,
     seed: int,
     **options: Any,
@@ -80,7 +78,6 @@ def calibrate(
         refuse_scale(metric, stds, reference.mean)
     rng = np.random.default_rng([seed, 0])
     law = NULLS[null].make(reference, metrics, NullOptions(num_resamples, seed, rng))
-    traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
     kept = kept_rows(reference, metrics, law.laws) if NULLS[null].is_checked else None
     return Calibration(
         reference.nodes,
@@ -88,7 +85,6 @@ def calibrate(
         stds,
         metrics,
         law,
-        tolerance * np.sqrt(traces),
         kept,
         reference.vectors.features,
         getattr(reference, "mean_score", None),

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from hld.answers.column_shifts import percent
 from hld.answers.words import least_text
 from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
@@ -37,7 +38,7 @@ from hld.testing.calibration import calibrate
 from hld.testing.row_batches import RowBatch, seen_together
 from hld.testing.settings import Settings, usual_missing
 from hld.testing.summed_batch import judge_summary, judge_with_holes
-from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
+from hld.testing.verdict import LEAST_PVALUE, reaches, verdict
 from hld.vectors.row_vectors import RowVectors, check_rows, complete
 from hld.vectors.score_features import score_features
 from pcircuit.arguments import check_fraction, check_number, check_seed, check_whole_number
@@ -89,9 +90,8 @@ class HLDTest:
         extreme as the batch, up to a million rows for each T (`hld.nulls.staged`): `least_pvalue` says how small a
         p-value can be.
     tolerance : float
-        Tests H0 "the distance is at most epsilon", epsilon = tolerance * sqrt(E |L(X) - mu|^2): a drift of 0.1 is a
-        tenth of the typical distance of a single row from the mean.  By the triangle inequality the null holds for
-        d - epsilon, so the level is kept whatever the direction of the drift.
+        Tests H0 "at most this share of the rows, in [0, 1), is of another distribution", whichever that is: see
+        `hld.results.effects`.
     missing : "complete", "exact" or "available", optional
         How missing entries are treated.  "complete": they are drawn from the circuit's conditional distribution given
         the rest of their row (`hld.vectors.row_vectors`).  "exact": they are summed out, with the exact null for the
@@ -117,7 +117,7 @@ class HLDTest:
     num_train : int or None
         n by which the null is scaled; with ``reference="training"`` the number of reference rows.
     tolerance : float
-        That option: epsilon in units of the typical distance of a single row.
+        That option.
     settings : Settings
         These and the seed.
     calibration : Calibration
@@ -186,7 +186,7 @@ class HLDTest:
             )
         ridge, tolerance = (
             check_number(ridge, "ridge", above=0),
-            check_number(tolerance, "tolerance"),
+            check_number(tolerance, "tolerance", least=0, below=1),
         )
         num_train = None if num_train is None else check_whole_number(num_train, "num_train", 1)
         if missing is None:
@@ -216,7 +216,6 @@ class HLDTest:
                 source,
                 parts,
                 null,
-                tolerance=settings.tolerance,
                 ridge=ridge,
                 ordered=ordered,
                 num_resamples=num_resamples,
@@ -528,20 +527,10 @@ class HLDTest:
         """
         return detectable(self, T, power, alpha)
 
-    def effect_spectrum(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The spectrum behind the interval of the effect size, computed at the first call and kept.
-
-        Returns
-        -------
-        ((m,) float array, (m, m) float array) or None
-            Eigenvalues, ascending, and eigenvectors, as columns, of the covariance of a row's likelihoods under the
-            reference; None with too many nodes for O(m^3).
-        """
-        return self._effect_spectrum
-
     @cached_property
-    def _effect_spectrum(self) -> tuple[np.ndarray, np.ndarray] | None:
-        return spectrum_of(self)
+    def reaches(self) -> np.ndarray:
+        """(q,) by how much, at most, one row that is another moves T times the mean, in each metric."""
+        return reaches(self)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -587,9 +576,7 @@ class HLDTest:
             + "; ".join(f"T = {T}: {least_text(self.least_pvalue(T))}" for T in SHOWN_SIZES)
         )
         if self.tolerance:
-            lines.append(
-                f"tolerance: drifts of up to {self.tolerance:g} typical single-row distances are accepted"
-            )
+            lines.append(f"tolerance: {percent(self.tolerance)} of the rows may be others")
         return "\n".join(lines)
 
     def least_pvalue(self, T: int) -> float:
@@ -634,6 +621,7 @@ class HLDTest:
             null,
             check=lambda found, squared: batch.confirmed(found, squared, factors),
             rows=batch.rows,
+            factors=1.0 if factors is None else factors,
         )
         if weights is None:
             return replace(result, _scores=batch.score_shift())

@@ -43,7 +43,7 @@ class Settings:
             )
         check_null_choice(self.null, self.reference, 1)
         check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
-        check_number(self.tolerance, "tolerance", least=0)
+        check_number(self.tolerance, "tolerance", least=0, below=1)
         check_whole_number(self.seed, "seed", 0)
 
 

@@ -61,7 +61,8 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
             )
 
     return replace(
-        verdict(test, deltas, T, alpha, summary.num_missing, null, check=check), _weights=g
+        verdict(test, deltas, T, alpha, summary.num_missing, null, check=check, factors=stretch),
+        _weights=g,
     )
 
 
@@ -103,7 +104,6 @@ def judge_with_holes(
     return replace(
         found,
         stds=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
-        _spectrum=partial(np.linalg.eigh, covariance),
         _covariance=partial(_among, covariance),
     )
 

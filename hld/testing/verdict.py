@@ -1,10 +1,13 @@
 """From the difference of means to a result: the metrics' distances, the p-value under a null, and the threshold.
 
-**Own rows.** They say how their mean varies, when an effect size is given its interval.  Of the rows, at most
-`MOST_VECTORS` of them, the differences from their mean, over T: the sum of their squares is the covariance of the mean
-(`hld.results.effects`).  With holes each node has the mean of the T_j rows that show it, and the differences are
-divided by T_j instead; so the sum allows for which rows show which nodes together.  It is computed when the interval
-is asked for.
+**Own rows.** They say how their mean varies, for the p-values of nodes.  Of the rows, at most `MOST_VECTORS` of them,
+the differences from their mean, over T: the sum of their squares is the covariance of the mean.  With holes each node
+has the mean of the T_j rows that show it, and the differences are divided by T_j instead; so the sum allows for which
+rows show which nodes together.
+
+**Other rows.**  A row that becomes another one moves a mean of likelihoods by at most a T-th of their range, and a
+distance by at most a T-th of what the metric makes of these ranges: how large the p-value can be if r rows of the batch
+are others, which is what the effect is made of (`hld.results.effects`).
 """
 
 from __future__ import annotations
@@ -12,28 +15,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import pcircuit
 from hld.nulls.ranks.confirmation import MOST_VECTORS
-from hld.references.circuit import CircuitReference
-from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.results.effects import allowed_rows, tolerant_pvalue
 from hld.results.result import HLDResult
 from hld.vectors.row_vectors import RowVectors, some_rows
 
 LEAST_PVALUE = 1e-300
-
-
-def spectrum_of(test: Any) -> tuple[Any, ...] | None:
-    """Eigenvalues and eigenvectors of the covariance of a row's likelihoods, in the weights in which they are shown."""
-    m, kept, weights = len(test.nodes), test.calibration.kept, test.shown_weights
-    if m > MAX_FULL_SPECTRUM or (kept is not None and not len(kept.covariance)):
-        return None
-    source = CircuitReference(test.circuit, test.nodes, test.mean) if kept is None else None
-    covariance = (kept.covariance if source is None else source.covariance())[:m, :m]
-    return np.linalg.eigh(covariance * np.multiply.outer(weights, weights))
 
 
 def verdict(
@@ -46,39 +39,42 @@ def verdict(
     *,
     check: Callable[..., Any] | None = None,
     rows: np.ndarray | None = None,
+    factors: Any = 1.0,
 ) -> HLDResult:
-    """The result of a batch.
+    """The result of a batch; a row counts `factors` times in the mean of a node, where holes leave it fewer rows.
 
-    Shapes: deltas (m,), rows (r, V).
+    Shapes: deltas (m,), rows (r, V), factors (m,).
     """
     parts, num_train = test.calibration, test.settings.num_train
     inflation = 1.0 if num_train is None else 1.0 + T / num_train
     distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
     beyond = [
-        max(d - margin, 0.0) if d > least else 0.0
-        for d, margin, least in zip(distances, parts.margins, _round_offs(test, T), strict=True)
+        d if d > least else 0.0 for d, least in zip(distances, _round_offs(test, T), strict=True)
     ]
+    reach = (test.reaches if np.ndim(factors) == 0 and factors == 1 else reaches(test, factors)) / T
     found = null.pvalue(np.square(beyond) / inflation, T)
     if len(distances) > 1:
         threshold = -math.log10(alpha)
     else:
-        threshold = math.sqrt(null.threshold(alpha, T, found.draws) * inflation) + float(
-            parts.margins[0]
+        others, level = allowed_rows(T, test.tolerance, alpha)
+        threshold = math.sqrt(null.threshold(level, T, found.draws) * inflation) + others * float(
+            reach[0]
         )
     found = found if check is None else check(found, np.square(beyond))
     found = found._replace(value=max(found.value, LEAST_PVALUE))
-    statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
+    after, pvalue = (
+        partial(_after, null, np.array(beyond), reach, inflation, T, found.value),
+        found.value,
+    )
+    if test.tolerance:
+        pvalue = max(tolerant_pvalue([after], T, test.tolerance), LEAST_PVALUE)
+    statistic = 0.0 - math.log10(pvalue) if len(distances) > 1 else distances[0]
     weights, m = test.shown_weights, len(test.nodes)
-    plain = [
-        p
-        for metric, margin, p in zip(parts.metrics, parts.margins, found.each, strict=True)
-        if metric.name == "euclidean" and not margin
-    ]
     return HLDResult(
         statistic=statistic,
         threshold=threshold,
-        pvalue=found.value,
-        reject=bool(found.value <= alpha),
+        pvalue=pvalue,
+        reject=bool(pvalue <= alpha),
         alpha=alpha,
         num_samples=T,
         null=found.null,
@@ -91,10 +87,33 @@ def verdict(
         stds=test.stds[:m] * weights,
         nodes=test.nodes,
         _circuit=test.circuit,
-        _spectrum=test.effect_spectrum,
-        _plain=plain[0] if plain else None,
         _own=None if rows is None else own_rows(test.vectors, rows, T, weights),
+        _after=after,
+        _tolerance=test.tolerance,
     )
+
+
+def reaches(test: Any, factors: Any = 1.0) -> np.ndarray:
+    """(q,) by how much a row that is another moves T times the mean, in each metric.
+
+    Shapes: factors (m,).
+    """
+    ranges = test.vectors.ranges * factors
+    return np.array([metric.reach(ranges) for metric in test.calibration.metrics])
+
+
+def _after(
+    null: Any,
+    distances: np.ndarray,
+    reach: np.ndarray,
+    inflation: float,
+    T: int,
+    least: float,
+    r: int,
+) -> float:
+    """The largest p-value of distances (q,) where r rows are others, each of which moves them by reach (q,)."""
+    left = np.maximum(distances - r * reach, 0.0)
+    return max(least, float(null.pvalue(np.square(left) / inflation, T).value))
 
 
 def _round_offs(test: Any, T: int) -> list[float]:

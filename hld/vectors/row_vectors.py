@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,30 @@ class RowVectors:
         likelihoods = np.ones(len(self.nodes))
         return (
             likelihoods if self.features is None else np.append(likelihoods, self.features.bounds)
+        )
+
+    @cached_property
+    def ranges(self) -> np.ndarray:
+        """(size,) by how much, at most, each number of two rows differs: all others of a row are at their largest."""
+        largest: list[np.ndarray] = []
+        shown: list[np.ndarray] = []
+        for r, region in enumerate(self.circuit.regions):
+            if isinstance(region, pcircuit.InputRegion):
+                largest.append(np.ptp(region.probs, axis=1))
+                shown.append(region.probs.max(axis=1))
+                continue
+            factors = [
+                shown[c][units]
+                for c, units in zip(self.circuit.vtree.children(r), region.products.T, strict=True)
+            ]
+            products = np.prod(factors, axis=0)
+            shown.append(region.weights @ products)
+            largest.append(np.concatenate([products, shown[-1]]))
+        likelihoods = np.concatenate(largest)[self.nodes]
+        return (
+            likelihoods
+            if self.features is None
+            else np.append(likelihoods, 2 * self.features.bounds)
         )
 
     def rows(self, data: np.ndarray) -> np.ndarray:

@@ -139,10 +139,10 @@ def test_a_generator_as_seed_is_not_kept():
     ("params", "error", "message"),
     [
         (
-            {"tolerance": 1e308},
+            {"tolerance": 1},
             ValueError,
-            r"`tolerance` must be .* at most 1e\+100, found 1e\+308",
-        ),  # its margins are not
+            "`tolerance` must be .* found 1",
+        ),
         (
             {"categorical": "name"},
             TypeError,

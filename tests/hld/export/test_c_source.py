@@ -28,12 +28,11 @@ def table(rng, number, shift=0.0):
     }
 
 
-@pytest.fixture(scope="module", params=["default", "one metric", "circuit", "tolerance", "normal"])
+@pytest.fixture(scope="module", params=["default", "one metric", "circuit", "normal"])
 def detector(request):
     options = {
         "default": {"metric": "likelihoods"},
         "one metric": {"metric": "whitened"},
-        "tolerance": {"tolerance": 0.05, "metric": "likelihoods"},
         "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},
         "normal": {"reference": "circuit", "metric": "euclidean", "null": "normal"},
     }[request.param]
@@ -207,4 +206,10 @@ def test_only_the_test_of_independent_rows_is_exported(options, fitting):
         match="`detector` judges groups, a series, or rows given covariates, but only the "
         "test of independent rows is exported: fit without `groups`",
     ):
+        plan_of(detector)
+
+
+def test_a_tolerance_is_not_exported():
+    detector = hld.HLDDetector(2, 2, metric="likelihoods", tolerance=0.05).fit(ROWS)
+    with pytest.raises(ValueError, match=r"tolerates that .* of the rows are others"):
         plan_of(detector)

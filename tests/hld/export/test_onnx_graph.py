@@ -30,7 +30,6 @@ def table(rng, number, shift=0.0):
         {"metric": "likelihoods"},
         {"metric": "whitened"},
         {"reference": "circuit", "metric": "euclidean", "null": "exact"},
-        {"metric": "likelihoods", "tolerance": 0.05},
         {"reference": "circuit", "metric": "euclidean", "null": "normal"},
     ],
     ids=str,

@@ -83,11 +83,6 @@ def wider(header, arrays):
         ),
         (
             "circuit",
-            array("test.margins", lambda m: m + 0.1),
-            "the margin of metric 'euclidean' is 0.1, expected 0.0",
-        ),
-        (
-            "circuit",
             setting(null="normal"),
             "the null is a LimitLaw, which does not fit null='normal'",
         ),

@@ -263,7 +263,7 @@ def test_a_far_statistic_is_on_the_page_and_several_metrics_are_refused(ax):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"tolerance": 0.05}, {"num_train": 100}, {"null": "auto", "num_resamples": 199, "rng": 0}],
+    [{}, {"num_train": 100}, {"null": "auto", "num_resamples": 199, "rng": 0}],
     ids=str,
 )
 @pytest.mark.parametrize("shifted", [False, True])

@@ -96,17 +96,10 @@ def test_a_tolerated_drift_of_the_share_does_not_alarm():
     assert found[2] < 1e-50
 
 
-def test_a_tolerance_does_not_carry_a_count_past_its_mean():
-    """Of one row against 9,999, of which one has a hole, no hole was taken for one: p = 0.0001 in place of 1."""
-    for tolerance in (0.0, 0.001, 0.01):
-        assert compare_missing(9999, [1], 1, [0], tolerance).pvalue == 1.0
-        assert compare_missing(9999, [9998], 1, [1], tolerance).pvalue == 1.0
-    for holes in range(21):
-        looser = [
-            compare_missing(100, [30], 20, [holes], tolerance).pvalue
-            for tolerance in (0.0, 0.01, 0.1, 0.5)
-        ]
-        assert looser == sorted(looser)
+def test_one_row_of_many_is_as_usual():
+    """Of one row against 9,999, of which one has a hole, no hole is not one: p = 1, not 0.0001."""
+    assert compare_missing(9999, [1], 1, [0]).pvalue == 1.0
+    assert compare_missing(9999, [9998], 1, [1]).pvalue == 1.0
 
 
 def kept(shown, new):

@@ -28,7 +28,6 @@ def known_by(profile):
     return SimpleNamespace(
         test_=SimpleNamespace(reference="auto"),
         profile_=profile,
-        tolerance=0.0,
         encoder_=SimpleNamespace(columns=[None] * len(profile.counts)),
     )
 
@@ -110,20 +109,12 @@ def test_a_larger_difference_has_a_smaller_p_value_and_none_has_one(detector):
     assert [(one.squared, one.pvalue) for one in count_distances(detector, own)] == [(0.0, 1.0)] * 2
 
 
-def test_a_tolerated_distance_is_taken_off(detector):
-    """In units of the typical distance of one row, by the triangle inequality, so that p-values grow up to 1."""
-    profile = counted(detector, table_of(300, 2).assign(a=0)).profile
-    found = []
-    for tolerance in (0.0, 0.2, 5.0):
-        other = SimpleNamespace(
-            test_=detector.test_,
-            profile_=detector.profile_,
-            encoder_=detector.encoder_,
-            tolerance=tolerance,
-        )
-        found.append(count_distances(other, profile)[0])
-    assert found[0].squared == found[1].squared == found[2].squared
-    assert found[0].pvalue < found[1].pvalue < found[2].pvalue == 1.0
+def test_rows_that_are_others_leave_larger_p_values(detector):
+    distance = count_distances(detector, counted(detector, table_of(300, 2).assign(a=0)).profile)[0]
+    left = [distance.after(rows) for rows in (0, 10, 50, 300)]
+    assert left[0] == distance.pvalue < 1e-6
+    assert left == sorted(left)
+    assert left[-1] == 1.0
 
 
 def test_few_rows_and_older_detectors_have_no_distances(detector):

@@ -164,7 +164,7 @@ def test_result_prints_on_one_line_and_as_a_dictionary(circuit):
     assert "tolerance" not in plain
     assert "estimation error: ignored (no num_train)" in plain.splitlines()
     lines = HLDTest(circuit, tolerance=0.125, num_train=500).describe().splitlines()
-    assert lines[-1] == "tolerance: drifts of up to 0.125 typical single-row distances are accepted"
+    assert lines[-1] == "tolerance: 12% of the rows may be others"
     assert "estimation error: null scaled by 1 + T / 500" in lines
     test, nodes = HLDTest(circuit), select_nodes(circuit).copy()
     for array in (test.nodes, test.mean, test.stds):

@@ -1,0 +1,274 @@
+"""Doors and breakages: what each way to a verdict sees of each thing that goes wrong with a table.
+
+    HLD_DATA=... python -m benchmarks.doors [--tables adult covertype sensorless] [--draws 20]
+    python -m benchmarks.doors --files FILE.csv ...         other tables, the class in the last column
+
+Of a table in random order 2,000 rows are learned from; every draw takes others, in which one thing is broken.  A cell
+is the share of draws in which a door answers "shift" at 5 %, and the median of its p-values, for effects that of the
+least share of rows that is sure.  Batches have 200 rows; streams 200 calm rows and up to 2,000 broken ones, of which
+the median number up to the alarm is printed.  `--min-effect 0.05` is asked of 2,000 rows.  Groups have 40 rows each,
+without an effect of their own.  Numbers are broken in the first column of at least ten of them, levels in the first
+other column of at least three.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import pathlib
+import subprocess
+import tempfile
+import warnings
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+import hld
+import hld.sql
+from hld.command.judging import is_large
+from hld.export.c_source import c_source
+from hld.export.plan import plan_of
+
+from .paper import datasets
+
+LEARNED, BATCH, LONG, CALM, OWN, ALPHA = 2_000, 200, 2_000, 200, 40, 0.05
+MOST_ROWS = 20_000  # of a table
+
+
+class Table:
+    """Rows of a table in random order, and the columns in which something is broken."""
+
+    def __init__(self, name, frame, label):
+        frame = frame.sample(frac=1, random_state=0)[:MOST_ROWS].reset_index(drop=True)
+        self.name, classes = name, frame.pop(label)
+        is_own = classes == classes.mode()[0]
+        self.rows, self.others = frame[is_own].reset_index(drop=True), frame[~is_own]
+        several = self.rows.nunique()
+        numbers = self.rows.select_dtypes("number").columns
+        wide = [c for c in numbers if several[c] >= 10]
+        self.number = wide[0] if wide else None
+        levels = [c for c in frame if c not in wide and several[c] >= 3]
+        self.level = levels[0] if levels else next((c for c in frame if c not in wide), None)
+        ranks = self.rows.apply(lambda one: one if is_numeric_dtype(one) else pd.factorize(one)[0])
+        strength = ranks[:LEARNED].corr("spearman").abs().fillna(0.0).to_numpy(copy=True)
+        np.fill_diagonal(strength, 0.0)
+        self.tied = frame.columns[int(strength.max(axis=1).argmax())]
+
+    def draw(self, rng, number):
+        """Rows that were not learned from."""
+        places = rng.choice(np.arange(LEARNED, len(self.rows)), number)
+        return self.rows.loc[places].reset_index(drop=True)
+
+
+def unbroken(table, rows, rng):
+    """The rows as they are."""
+    return rows
+
+
+def of_number(change):
+    """A breakage of the column of numbers."""
+
+    def broken(table, rows, rng):
+        spread = table.rows[table.number].std()
+        return rows.assign(**{table.number: change(rows[table.number].astype(float), spread, rng)})
+
+    broken.needs = "number"
+    return broken
+
+
+def of_level(change):
+    """A breakage of the column of levels."""
+
+    def broken(table, rows, rng):
+        common = table.rows[table.level].value_counts().index
+        return rows.assign(**{table.level: change(rows[table.level], common, rng)})
+
+    broken.needs = "level"
+    return broken
+
+
+def all_moved(table, rows, rng):
+    """Every number is increased by half a standard deviation."""
+    numbers = rows.select_dtypes("number").columns
+    return rows.assign(**{c: rows[c] + table.rows[c].std() / 2 for c in numbers})
+
+
+def untied(table, rows, rng):
+    """The column that most depends on another one belongs to other rows."""
+    return rows.assign(**{table.tied: rng.permutation(rows[table.tied].to_numpy())})
+
+
+def other_class(table, rows, rng):
+    """Rows of another class."""
+    return table.others.sample(len(rows), replace=True, random_state=int(rng.integers(2**31)))
+
+
+all_moved.needs, untied.needs, other_class.needs, unbroken.needs = (
+    "number",
+    "tied",
+    "others",
+    "rows",
+)
+BREAKAGES = {
+    "none": unbroken,
+    "a column x 1,000": of_number(lambda x, sd, rng: 1000 * x),
+    "+ 3 sd": of_number(lambda x, sd, rng: x + 3 * sd),
+    "+ 0.5 sd in all": all_moved,
+    "a column constant": of_number(lambda x, sd, rng: x * 0 + x.iloc[0]),
+    "a level gone": of_level(lambda x, common, rng: x.where(x != common[0], common[1])),
+    "a new level in 5 %": of_level(
+        lambda x, common, rng: (
+            x.astype(object).mask(rng.random(len(x)) < 0.05, "new")
+            if not is_numeric_dtype(x)
+            else x.mask(rng.random(len(x)) < 0.05, 10**6)
+        )
+    ),
+    "a fifth missing": of_number(lambda x, sd, rng: x.mask(rng.random(len(x)) < 0.2)),
+    "a dependence broken": untied,
+    "two levels swapped": of_level(
+        lambda x, common, rng: x.replace({common[0]: common[1], common[1]: common[0]})
+    ),
+    "1 % gross": of_number(lambda x, sd, rng: x.mask(rng.random(len(x)) < 0.01, x + 100 * sd)),
+    "another class": other_class,
+}
+
+
+def doors_of(table, folder):
+    """Name -> a function of calm rows, broken ones and a generator: a number to print, and whether it was seen."""
+    learned = table.rows[:LEARNED]
+    detector = hld.HLDDetector(rng=0).fit(learned)
+    labels = np.arange(LEARNED) // OWN
+    groups = hld.HLDDetector(rng=0).fit(learned.assign(day=labels), groups="day")
+    series = hld.HLDDetector(rng=0).fit(learned, order="time")
+    free = next(c for c in learned if c not in (table.number, table.level, table.tied))
+    given = hld.HLDDetector(rng=0, covariates=[free]).fit(learned)
+
+    def whole(result):
+        return result.pvalue, result.reject
+
+    def segment(calm, broken, rng):
+        both = pd.concat([calm[:BATCH].assign(part="calm"), broken[:BATCH].assign(part="broken")])
+        found = detector.test_by(both, "part")
+        i = list(found.labels).index("broken")
+        return found.adjusted[i], found.reject[i]
+
+    def day(calm, broken, rng):
+        return whole(groups.test(broken[:OWN].assign(day=-1)))
+
+    def sized(calm, broken, rng):
+        result = detector.test(broken)
+        return result.effect_interval[0], is_large(result, 0.05)
+
+    def stream(monitor, encoded):
+        def ask(calm, broken, rng):
+            monitor.reset()
+            monitor.update(encoded(calm[:CALM]))
+            row = monitor.update(encoded(broken)).alarm_row
+            return (np.inf if row is None else row - CALM), row is not None
+
+        return ask
+
+    judged = exported(hld.HLDDetector(rng=0, metric="likelihoods").fit(learned), folder)
+    monitor, of_circuit = hld.Monitor(detector), hld.Monitor(detector.circuit_)
+
+    def batch(judge):
+        return lambda calm, broken, rng: whole(judge(broken[:BATCH]))
+
+    def in_database(rows):
+        import duckdb
+
+        connection = duckdb.connect()
+        connection.register("batch", rows)
+        return hld.sql.judge(detector, connection, "batch")
+
+    return {
+        "test": batch(detector.test),
+        "test_by": segment,
+        "chunks": batch(lambda rows: hld.judge_chunks(detector, [rows[:90], rows[90:]])),
+        "summary": batch(
+            lambda rows: detector.test(
+                detector.summarize(rows[:90]) + detector.summarize(rows[90:])
+            )
+        ),
+        "sql": batch(in_database),
+        "groups": day,
+        "time": batch(series.test),
+        "covariates": batch(given.test),
+        "C program": lambda calm, broken, rng: judged(broken[:BATCH]),
+        "effect": lambda calm, broken, rng: least_effect(detector.test(broken[:BATCH])),
+        "--min-effect 0.05": sized,
+        "monitor, rows": stream(monitor, lambda rows: rows),
+        "monitor, circuit": stream(of_circuit, lambda rows: detector.encoder_.encode(rows)[0]),
+    }
+
+
+def least_effect(result):
+    """The least share of rows that is sure, and whether there is any."""
+    return result.effect_interval[0], result.effect_interval[0] > 0
+
+
+def exported(detector, folder):
+    """The C program of a detector as a function of rows: p-value, and whether it is at most alpha."""
+    source, library, plan = folder / "model.c", folder / "model.so", plan_of(detector)
+    source.write_text(c_source(detector))
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
+    program = ctypes.CDLL(str(library))
+    sizes = (len(plan.chosen), len(plan.metrics), len(plan.metrics), 1)
+
+    def judge(rows):
+        codes = np.ascontiguousarray(detector.encoder_.encode(rows)[0], dtype=np.int32)
+        found = [np.zeros(size) for size in sizes]
+        arrays = [ctypes.c_void_p(one.ctypes.data) for one in (codes, *found)]
+        if program.hld_test(arrays[0], ctypes.c_long(len(codes)), *arrays[1:]):
+            return np.nan, False  # rows with holes are refused
+        return found[-1][0], found[-1][0] <= ALPHA
+
+    return judge
+
+
+def read_tables(options):
+    """The tables that are asked for."""
+    for name in [] if options.files else options.tables:
+        table = datasets.load_table(name)
+        frame = pd.DataFrame(table.values, columns=[f"x{i}" for i in range(table.values.shape[1])])
+        for column in frame.columns[~table.is_numeric]:
+            frame[column] = "level " + frame[column].astype(int).astype(str)
+        yield Table(name, frame.assign(label=table.labels), "label")
+    for path in options.files:
+        frame = pd.read_csv(path)
+        yield Table(path.stem, frame, frame.columns[-1])
+
+
+def main():
+    """Print the table of doors and breakages of each table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", nargs="+", default=["adult", "covertype", "sensorless"])
+    parser.add_argument("--files", nargs="+", type=pathlib.Path, default=[])
+    parser.add_argument("--draws", type=int, default=20)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for table in read_tables(options):
+        with tempfile.TemporaryDirectory() as folder:
+            doors = doors_of(table, pathlib.Path(folder))
+        print(f"\n{table.name}: {len(table.rows)} rows of {len(table.rows.columns)} columns\n")
+        print("| broken | " + " | ".join(doors) + " |\n| --- |" + " --- |" * len(doors), flush=True)
+        for name, change in BREAKAGES.items():
+            if getattr(table, change.needs) is None or not len(getattr(table, change.needs)):
+                continue
+            cells = {door: [] for door in doors}
+            for draw in range(options.draws):
+                rng = np.random.default_rng([draw, *name.encode()])
+                calm, rows = table.draw(rng, CALM), table.draw(rng, LONG)
+                broken = change(table, rows, rng)
+                for door, ask in doors.items():
+                    cells[door].append(ask(calm, broken, rng))
+            shown = [
+                f"{np.mean([seen for _, seen in found]):.2f} ({np.median([x for x, _ in found]):.1g})"
+                for found in cells.values()
+            ]
+            print(f"| {name} | " + " | ".join(shown) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
