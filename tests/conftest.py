@@ -39,7 +39,7 @@ QUICK = "not thorough"  # what `pytest` alone selects; files and tests that are 
 SELECTED = "HLD_TESTS_SELECTED"  # tells workers
 MOST_PROCESSES = 4  # of the whole suite: each compiles kernels of its own in a fresh checkout
 
-hypothesis.settings.register_profile("pcircuit", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("pcircuit", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("pcircuit")
 
 

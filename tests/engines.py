@@ -2,7 +2,6 @@
 
 import functools
 import importlib.util
-import types
 
 import pytest
 
@@ -18,14 +17,3 @@ def door(kernel):
     import numba
 
     return numba.njit(error_model="numpy")(getattr(kernel, "py_func", kernel))
-
-
-def doors(module):
-    """The kernels of a module, all with a door."""
-    return types.SimpleNamespace(
-        **{
-            name: door(part)
-            for name, part in vars(module).items()
-            if hasattr(part, "py_func") or isinstance(part, types.FunctionType)
-        }
-    )

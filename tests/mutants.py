@@ -104,7 +104,10 @@ def plan(
 ) -> list[tuple[str, list[str]]]:
     """(environment, arguments of pytest) of the runs for a bug in a file; `wide` adds all tests of the package."""
     package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
-    folder = pathlib.PurePath("tests", package, *rooms)
+    above = (
+        rooms[:-1] if rooms[1:] and rooms[-1] == "compiled" else rooms
+    )  # whose tests run kernels
+    folder = pathlib.PurePath("tests", package, *above)
     while not list((root / folder).glob("**/test_*.py")):  # rooms that are tested in the one above
         folder = folder.parent
     near, elsewhere = nearest(path, folder, root), importers(path, package, folder, root)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import wide_queries
+import precise
 
 from pcircuit import InputRegion
 
@@ -91,7 +91,5 @@ def bound(roundings):
 
 def _drift(circuit) -> float:
     """Sum over regions of the largest |row sum - 1| / u."""
-    total = 0.0
-    for table in wide_queries.tables_of(circuit):
-        total += np.abs((table.sum(axis=1) - 1.0).to_double()).max() / UNIT
-    return float(total)
+    off = precise.precisely(lambda table: table.sum(axis=1) - 1)
+    return sum(np.abs(precise.doubles(off(t))).max() / UNIT for t in precise.tables_of(circuit))

@@ -6,6 +6,9 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from hld.table_files.dialect import ReadOptions
+from hld.table_files.files import read_chunks
+
 TEXT = st.text(max_size=4)
 CELL = (
     st.integers(-5, 5)
@@ -61,3 +64,9 @@ def mixed_table(N, seed=0, *, shift=False):
     frame.loc[rng.random(N) < 0.1, "heat"] = np.nan
     frame.loc[rng.random(N) < 0.05, "city"] = None
     return frame
+
+
+def file_codes(encoder, path, options=None):
+    """Evidence of a file, its chunks one below the other."""
+    chunks = read_chunks(str(path), encoder, options or ReadOptions())
+    return np.concatenate([encoder.encode_counting(chunk)[0] for chunk in chunks])

@@ -213,20 +213,6 @@ def test_rows_of_a_stream_need_not_have_all_keys(monkeypatch):
         assert (found.num_rows, found.num_missing, found.e_value) == (20, 1, expected.e_value)
 
 
-def test_river_counts_a_cell_of_another_type_as_a_batch_does(monkeypatch):
-    pytest.importorskip("river")
-    monkeypatch.syspath_prepend(str(FOLDER))
-    from river_detector import TableDrift
-
-    table = orders(np.random.default_rng(0), 400)
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table)
-    drift = TableDrift(detector)
-    for number, row in enumerate(table[:40].to_dict("records")):
-        drift.update(row | ({"income": "n/a"} if number == 7 else {}))
-    found = drift.monitor.update(np.zeros((0, 3), dtype=int))
-    assert (found.num_rows, found.num_missing) == (40, 1)
-
-
 @pytest.fixture(scope="module")
 def days():
     """A table of days, and detectors of groups, of a series, and given a covariate."""

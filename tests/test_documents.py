@@ -148,26 +148,6 @@ def test_rooms_are_those_that_are_checked():
         assert all(row[1] for row in rows)
 
 
-def test_the_way_of_a_table_names_what_is_there():
-    text = ARCHITECTURE[
-        ARCHITECTURE.index("**The way of a table") : ARCHITECTURE.index("**Where to add")
-    ]
-    named = re.findall(
-        r"`((?:tables|schemas|references|nulls|metrics|vectors|testing|results)(?:\.\w+)*)`", text
-    )
-    assert len(named) >= 6
-    for dotted in named:
-        *folders, last = dotted.split(".")
-        path = ROOT.joinpath("hld", *folders)
-        if path.joinpath(f"{last}.py").exists() or path.joinpath(last).is_dir():
-            continue
-        assert re.search(
-            rf"^(def|class) {last}\b",
-            path.with_suffix(".py").read_text(encoding="utf-8"),
-            re.MULTILINE,
-        )
-
-
 def test_from_a_table_to_a_verdict_nothing_is_done_twice(monkeypatch):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     table = mixed_table(60, np.random.default_rng(0))

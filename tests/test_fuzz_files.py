@@ -31,12 +31,6 @@ def test_nobody_s_files_are_refused_or_right(kind):
     assert counts[kind.name, "damaged", "refused"] >= many / 5
 
 
-@pytest.mark.slow
-def test_many_of_nobody_s_files(kind):
-    counts = run([kind], 0, 20_000, seed=1, report=print)
-    assert not [key for key in counts if key[2] == "FAILED"]
-
-
 @pytest.mark.thorough
 def test_files_as_they_were_written_are_accepted(kind):
     for parts in kind.parts:
@@ -96,24 +90,3 @@ def test_the_command_keeps_what_fails(tmp_path, monkeypatch, capsys):
     assert any(path.suffix == ".txt" for path in (tmp_path / "kept").iterdir())
     monkeypatch.setitem(KINDS, "circuit", lambda: kind)
     assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "none")]) == 0
-
-
-@pytest.mark.parametrize(
-    ("fourth", "farthest", "message"),
-    [
-        (1.7e308, 1.7e308, "at most 1e\\+140"),
-        (5.0, 2.0, "not those of"),
-        (1e-9, 2.0, "not those of"),
-    ],
-)
-def test_distances_of_reference_rows_that_cannot_be(fourth, farthest, message):
-    header, arrays = KINDS["detector"]().parts[0]
-    names = {
-        name.rpartition(".")[2]: name for name in arrays if name.endswith((".fourth", ".farthest"))
-    }
-    arrays = arrays | {
-        names["fourth"]: np.full_like(arrays[names["fourth"]], fourth),
-        names["farthest"]: np.full_like(arrays[names["farthest"]], farthest),
-    }
-    with pytest.raises(ValueError, match=message):
-        read_detector(io.BytesIO(pack(members_of(header, arrays))))

@@ -178,23 +178,6 @@ def test_numba_is_imported_in_the_compiled_rooms_only():
             assert path.parent.as_posix() in NUMBA or path.as_posix() in NUMBA, path
 
 
-def test_the_trees_are_found():
-    assert {"pcircuit", "pcircuit.vtree", "pcircuit.circuit", "hld"} <= set(MODULES)
-
-
-def test_relative_imports_are_understood():
-    assert "pcircuit.vtree" in imported_modules(pathlib.Path("pcircuit/circuit.py"))
-    assert "pcircuit.vtree.VTree" in {
-        name for _, name in imports(pathlib.Path("pcircuit/circuit.py"))
-    }
-
-
-def test_imports_inside_functions_are_told_apart():
-    path = pathlib.Path("pcircuit/regions.py")
-    assert "scipy.sparse" in {name for _, name in imports(path)}
-    assert "scipy.sparse" not in {name for _, name in imports(path, at_import_only=True)}
-
-
 def test_imports_follow_one_direction():
     # also those inside functions: postponing an import hides a cycle, it does not remove it
     rest = {name: imported_modules(path) for name, path in MODULES.items()}

@@ -47,11 +47,6 @@ def test_states_are_in_lexicographic_order():
     assert naive.states(mixed).tolist() == [[0, 0], [1, 0], [2, 0]]
 
 
-def test_completions_keep_what_is_observed():
-    assert naive.completions(zoo.two_coins(), [-1, 1]).tolist() == [[0, 1], [1, 1]]
-    assert naive.completions(zoo.two_coins(), [1, 0]).tolist() == [[1, 0]]
-
-
 def test_likelihood_of_two_coins():
     # 0.25 * 0.9 * 0.7 + 0.75 * 0.2 * 0.4 and so on
     coins = zoo.two_coins()
@@ -65,10 +60,6 @@ def test_node_values_of_two_coins():
         naive.node_values(zoo.two_coins(), [[0, 1], [1, -1]]),
         [[0.9, 0.2, 0.3, 0.6, 0.27, 0.12, 0.1575], [0.1, 0.8, 1.0, 1.0, 0.1, 0.8, 0.625]],
     )
-
-
-def test_log_likelihood_of_an_impossible_row_is_minus_infinity():
-    assert naive.log_likelihood(zoo.deterministic(), [[1, 0, 0, 0]]).tolist() == [-np.inf]
 
 
 def test_flows_of_two_coins():
@@ -98,23 +89,12 @@ def test_flows_of_a_shared_unit():
     close(flows[0], [[19 / 22, 0.0], [3 / 22, 0.0]])
 
 
-def test_rows_of_likelihood_zero_have_no_flow():
-    for flow in naive.flows(zoo.deterministic(), [[1, 0, 0, 0]]):
-        assert not flow.any()
-
-
 def test_topdown_mass():
     close(naive.topdown_mass(zoo.two_coins()), [0.25, 0.75, 0.25, 0.75, 0.25, 0.75, 1.0])
     close(
         naive.topdown_mass(shared_unit()),
         [0.88, 0.12, 1.0, 0.88, 0.12, 0.8, 0.2, 0.5, 0.5, 0.5, 0.3, 0.2, 1.0],
     )
-
-
-def test_overlap_of_two_coins():
-    coins = zoo.two_coins()
-    close(naive.overlap(coins, coins), 0.2175**2 + 0.1575**2 + 0.2575**2 + 0.3675**2)
-    close(naive.overlap(coins, coins, coins), 0.2175**3 + 0.1575**3 + 0.2575**3 + 0.3675**3)
 
 
 def test_hlv_moments_of_two_coins():

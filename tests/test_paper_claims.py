@@ -10,7 +10,6 @@ from benchmarks.paper import (
     claims_theory,
     datasets,
     page,
-    rates,
     settings,
     store,
 )
@@ -74,22 +73,6 @@ def test_the_tests_that_claims_name_exist(findings):
     for names, file in shown:
         source = (page.PAGE.parents[2] / file).read_text()
         assert all(f"def {name}(" in source for name in re.findall(r"test_\w+", names))
-
-
-def test_verdicts():
-    assert claims.judged(True, True) == "holds"
-    assert [claims.judged(True, False), claims.judged(False, False)] == ["in part", "fails"]
-    assert claims.near((0.5, 0.6), (0.52, 0.9)) == "in part"
-    mean = rates.Mean(0.5, 0.1, 0.01)
-    assert claims.agreement("ab", (0.53, 0.57), (mean, mean), "ood") == (
-        "agrees",
-        "",
-    )  # within .05 and 3 errors
-    assert claims.agreement("ab", (0.53, 0.59), (mean, mean), "ood") == ("in part", "a")
-    assert claims.agreement("ab", (0.55, 0.59), (mean, mean), "model") == ("differs", "")
-    assert claims.agreement("ab", (0.53, 0.9), (mean, None), "ood") == ("agrees", "")
-    assert claims.agreement("a", (0.5,), (None,), "ood") == ("not done", "")
-    assert [claims.tolerance("data", rate) for rate in (0.04, 0.8)] == [0.02, 0.05]
 
 
 def test_paper_values_have_the_paper_s_relations():

@@ -12,11 +12,9 @@ from benchmarks.paper import (
     datasets,
     errors,
     protocol,
-    rates,
     runner,
     settings,
     store,
-    tables,
 )
 from hld.baselines.peers import rejection_threshold
 
@@ -161,49 +159,6 @@ def test_report_of_a_tiny_study(monkeypatch, tmp_path):
         write_report("study", tmp_path)
 
 
-def test_profiles():
-    default, full, quick = (settings.profile_cells(name) for name in ("default", "full", "quick"))
-    first = [cell for cell in default if cell.run == 0]
-    assert (
-        sum(
-            len(cell.ood_classes)
-            for cell in first
-            if cell.dataset in datasets.TABULAR and cell.architecture == "hclt-4"
-        )
-        == 21
-    )
-    assert sum(len(cell.ood_classes) for cell in default if cell.dataset == "mnist7") == 90
-    assert {cell.architecture for cell in default if cell.dataset == "adult"} == {
-        "hclt-4",
-        *settings.SWEEP,
-    }
-    assert {cell.name for cell in full} - {cell.name for cell in default} == {
-        f"mnist28--{digit}--hclt-4" for digit in range(10)
-    }
-    for cells in (default, full, quick, settings.variant_cells()):
-        names = [(cell.group, cell.name) for cell in cells]
-        assert len(set(names)) == len(names)
-    assert all(cell.settings.trials == 500 for cell in default)
-    assert all(cell.settings.mmd_rows == "one-hot" for cell in default)
-    assert {
-        cell.settings.choices.pixel_threshold for cell in full if cell.dataset in datasets.IMAGES
-    } == {64.0}
-    assert all(cell.group == "quick" for cell in quick)
-
-
-def test_repetitions_have_splits_and_starts_of_their_own():
-    cells = settings.profile_cells("default")
-    runs = [cell for cell in cells if cell.dataset == "sensorless"]
-    assert [cell.run for cell in runs] == list(range(settings.SENSORLESS_RUNS))
-    assert [cell.settings.choices.split_seed for cell in runs] == list(
-        range(settings.SENSORLESS_RUNS)
-    )
-    assert [cell.settings.model_seed for cell in runs] == list(range(settings.SENSORLESS_RUNS))
-    assert len({cell.name for cell in runs}) == len(runs)
-    rat = [cell for cell in cells if cell.architecture == "rat-2-4" and cell.id_class == ">50K"]
-    assert [cell.settings.model_seed for cell in rat] == list(range(settings.RAT_RUNS))
-
-
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
@@ -254,70 +209,3 @@ def test_errors_of_a_mean_over_populations_that_share_trials():
 
 
 # -- rates, tables and the paper's numbers ---------------------------------------------------------------------
-
-
-def test_means_over_pairs_and_data_sets():
-    a = [
-        rates.Rate("a", "x", "p", 0.2, 0.03),
-        rates.Rate("a", "x", "q", 0.4, 0.03),
-    ]  # 0.03: of their mean
-    b = [rates.Rate("b", "x", "p", 0.9, 0.04)]
-    pairs, sets = rates.mean_rate(a + b), rates.mean_rate(a + b, "datasets")
-    assert pairs.mean == pytest.approx(0.5)
-    assert pairs.sd == pytest.approx(np.std([0.2, 0.4, 0.9]))
-    assert pairs.error == pytest.approx(np.hypot(2 * 0.03, 0.04) / 3)
-    assert sets.mean == pytest.approx(0.6)
-    assert sets.sd == pytest.approx(0.3)
-    assert sets.error == pytest.approx(np.hypot(0.03, 0.04) / 2)
-    assert rates.mean_rate([]) is None
-    assert tables.cell_text(pairs, (0.25, None)) == ".500 ± 0.29 [.024] (.250)"
-
-
-def small_result(run=0, count=30, **changes):
-    """A stored result with one level, one batch size and two OOD classes."""
-    rejections = {
-        name: {"HLD/leaf+sum/normal": [[value]], "MMD": [[value]], "MMD trials": [50]}
-        for name, value in (("model", 5), ("data", count), ("a", count), ("b", 40))
-    }
-    return {
-        "dataset": "adult",
-        "id_class": "x",
-        "architecture": "hclt-4",
-        "run": run,
-        "settings": {"trials": 100, "alphas": [0.05]},
-        "batch_sizes": {name: [10] for name in rejections},
-        "rejections": rejections,
-        "errors": {
-            "model": {},
-            "data": {"MMD": [[0.07]]},
-            "ood": {"HLD/leaf+sum/normal": [[0.02]], "MMD": [[0.05]]},
-        },
-    } | changes
-
-
-def test_rates_of_one_run_and_of_several():
-    found = rates.rates([small_result()], "ood", "HLD", 10)
-    assert [(rate.population, rate.value, rate.error) for rate in found] == [
-        ("a", 0.3, 0.02),
-        ("b", 0.4, 0.02),
-    ]
-    assert [rate.value for rate in rates.rates([small_result()], "ood", "MMD", 10)] == [
-        0.6,
-        0.8,
-    ]  # of 50 trials
-    model, data = (
-        rates.mean_rate(rates.rates([small_result()], kind, "HLD", 10))
-        for kind in ("model", "data")
-    )
-    assert (model.mean, model.error) == (0.05, pytest.approx(np.sqrt(0.05 * 0.95 / 100)))
-    assert (data.mean, data.error) == (0.3, pytest.approx(np.sqrt(0.3 * 0.7 / 100)))
-    assert rates.mean_rate(rates.rates([small_result()], "data", "MMD", 10)).error == pytest.approx(
-        0.07
-    )
-    runs = [small_result(), small_result(1, 50), small_result(2, 70)]
-    mean = rates.mean_rate(rates.rates(runs, "ood", "HLD", 10))
-    assert mean.mean == pytest.approx((0.5 + 0.4) / 2)
-    assert mean.error == pytest.approx(np.std([0.35, 0.45, 0.55], ddof=1) / np.sqrt(3))
-    assert rates.run_means(runs, "data", "HLD", 10) == pytest.approx([0.3, 0.5, 0.7])
-    assert rates.rates(runs, "ood", "HLD", 11) == rates.rates(runs, "ood", "RootLL", 10) == []
-    assert rates.rates(runs, "ood", "HLD", 10, 0.01) == []

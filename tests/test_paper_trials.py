@@ -10,7 +10,6 @@ from benchmarks.paper import (
     kernels,
     methods,
     models,
-    protocol,
     settings,
 )
 from hld import baselines
@@ -33,19 +32,6 @@ TINY = settings.Settings(
 @pytest.fixture(scope="module")
 def circuit():
     return zoo.circuits()["hclt_like"]
-
-
-def test_trial_means_are_means(rng):
-    values, index = rng.random((30, 4)).astype(np.float32), rng.integers(0, 30, (5, 7))
-    expected = [np.mean([values[i].astype(float) for i in row], axis=0) for row in index]
-    np.testing.assert_allclose(
-        methods.trial_means(values, index), expected, rtol=8 * np.finfo(np.float32).eps
-    )
-    np.testing.assert_allclose(
-        methods.trial_means(values[:, 0].astype(float), index),
-        [np.mean([float(values[i, 0]) for i in row]) for row in index],
-        rtol=1e-12,
-    )
 
 
 def one_hot(rows, num_categories):
@@ -131,18 +117,6 @@ def test_kernels_of_packed_rows_count_differing_columns(rng, num_variables, cate
     )
 
 
-@pytest.mark.parametrize("num_rows", [2, 3, 10, 41])
-def test_median_difference_is_the_median(rng, num_rows):
-    codes = rng.integers(0, 3, (num_rows, 20))
-    differences = [np.sum(codes[i] != codes[j]) for i in range(num_rows) for j in range(i)]
-    assert kernels.median_difference(kernels.pack_rows(codes, [3] * 20)) == (
-        np.median(differences) or 1
-    )
-    assert (
-        kernels.median_difference(kernels.pack_rows(np.zeros((4, 3), int), [2])) == 1
-    )  # all rows are equal
-
-
 def test_binary_rows_and_categories_give_mmd_the_same_counts(rng):
     rows = rng.integers(0, 2, (60, 9)).astype(np.uint8)
     counts = []
@@ -200,31 +174,3 @@ def test_scalar_rejections_are_those_of_the_baselines(circuit):
             1 + (nulls.null(10)[name][None] >= np.array(statistics)[:, None]).sum(axis=1)
         ) / 100
         assert found[name].rejected.tolist() == [(pvalues <= 0.2).tolist()]
-
-
-def test_row_scores(circuit):
-    rows = pcircuit.sample(circuit, 50, rng=4)
-    nodes = hld.select_nodes(circuit)
-    scored = models.row_scores(circuit, rows, TINY, nodes)
-    np.testing.assert_allclose(
-        scored.scores["log_likelihood"], pcircuit.log_likelihood(circuit, rows), rtol=1e-12
-    )
-    for score in ("log_std", "variation"):
-        np.testing.assert_allclose(
-            scored.scores[score],
-            baselines.dropout_scores(circuit, rows, rate=TINY.dropout_rate, score=score),
-            rtol=1e-9,
-        )
-    np.testing.assert_allclose(
-        scored.vectors, hld.likelihood_vectors(circuit, rows, nodes), rtol=1e-6
-    )
-
-
-def test_batches_without_replacement_have_no_row_twice():
-    rng = np.random.default_rng(0)
-    index = protocol.draw_batches(rng, 12, 30, 10, replacement=False)
-    assert all(len(set(row)) == 10 for row in index.tolist())
-    assert any(
-        len(set(row)) < 10
-        for row in protocol.draw_batches(rng, 12, 30, 10, replacement=True).tolist()
-    )

@@ -51,51 +51,6 @@ def run(program, timeout=200, **environment):
     return result.stdout.split("\n")[:-1]
 
 
-def test_sixteen_threads_compute_the_same_bits(engine):
-    lines = run("""
-        expected, found = answers(1), [None] * 16
-        def work(i):
-            found[i] = answers(1 + i % 3)
-        threads = [threading.Thread(target=work, args=[i]) for i in range(16)]
-        for thread in threads: thread.start()
-        for thread in threads: thread.join()
-        print(set(found) == {expected}, threading.active_count())
-    """)
-    assert lines == ["True 1"]
-
-
-@pytest.mark.parametrize("number", [3, pytest.param(8, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_several_processes_compute_the_same_bits(engine, method, number, tmp_path):
-    """Forked processes have the parent's circuit with all that is kept with it; spawned ones import anew."""
-    if method == "fork" and not hasattr(os, "fork"):
-        pytest.skip("no fork on this system")
-    script = tmp_path / "work.py"
-    script.write_text(
-        SHARED
-        + textwrap.dedent(f"""
-        def work(i):
-            return answers(1 + i % 2)
-
-        if __name__ == "__main__":
-            import multiprocessing
-            expected = answers()
-            with multiprocessing.get_context("{method}").Pool({number}) as pool:
-                print(set(pool.map(work, range({number}), chunksize=1)) == {{expected}})
-    """),
-        encoding="utf-8",
-    )
-    result = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"},
-    )
-    assert result.stdout == "True\n", result.stderr
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_forks_while_other_threads_compute(engine):
     """Children of a process whose other threads are inside kernels compute the same, and end."""

@@ -130,23 +130,3 @@ def test_attributes_are_described():
     ]
     said = {name.strip() for head in heads for name in head.split(",")}
     assert {key for key in kept if key[0] != "_"} <= said
-
-
-def test_sections_of_docstrings_are_understood():
-    text = """One line.
-
-    Parameters
-    ----------
-    a, b : int
-        Two numbers: first and second.
-    *rest
-        More.
-
-    Examples
-    --------
-    >>> 1
-    1
-    """
-    assert documented_parameters(text) == ["a", "b", "rest"]
-    assert section(text, "Examples") == [">>> 1", "1"]
-    assert section(text, "Raises") is None

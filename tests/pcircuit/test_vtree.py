@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from vtree_sets import below, nested_lists, scope_set
 
 from pcircuit import VTree
-from pcircuit.vtree import check_leaves, numbered, numbered_by_cuts, numbered_tree
+from pcircuit.vtree import check_leaves
 
 LONG = [20_000, pytest.param(100_000, marks=pytest.mark.slow)]
 
@@ -350,74 +350,6 @@ def test_queries_agree_with_sets(nested):
     assert [tree.scope(r).tolist() for r in tree.leaf_of()] == [
         [v] for v in range(tree.num_variables)
     ]
-
-
-def lists(parents, variables):
-    return parents.tolist(), variables.tolist()
-
-
-def by_recursion(nested, parents, variables):
-    """The same numbers as `numbered` gives to nested lists, by a function that calls itself; the node's own."""
-    below = (
-        [by_recursion(child, parents, variables) for child in nested]
-        if isinstance(nested, list)
-        else []
-    )
-    for r in below:
-        parents[r] = len(parents)
-    parents.append(-1)
-    variables.append(-1 if below else nested)
-    return len(parents) - 1
-
-
-@settings(max_examples=30)
-@given(nested_lists())
-def test_nodes_are_numbered_when_all_below_them_are(nested):
-    parents, variables = [], []
-    by_recursion(nested, parents, variables)
-    assert lists(*numbered(nested, lambda node: node if isinstance(node, list) else None)) == (
-        parents,
-        variables,
-    )
-    check_leaves(nested)
-
-
-def test_nodes_may_be_whatever_a_rule_expands():
-    rule = {"all": ["left", 2], "left": [(1,), "right"], (1,): [1], "right": [3, 0]}
-    found = numbered("all", rule.get)
-    assert lists(*found) == ([1, 5, 4, 4, 5, 7, 7, -1], [1, -1, 3, 0, -1, -1, 2, -1])
-    assert lists(*numbered(7, lambda node: None)) == ([-1], [7])
-
-
-@pytest.mark.parametrize(
-    ("cut", "nested"),
-    [
-        (lambda n: 1, [4, [2, [0, [3, 1]]]]),
-        (lambda n: n - 1, [[[[4, 2], 0], 3], 1]),
-        (lambda n: n // 2, [[4, 2], [0, [3, 1]]]),
-    ],
-)
-def test_an_order_is_cut_where_the_rule_says(cut, nested):
-    tree = VTree(*numbered_by_cuts(np.array([4, 2, 0, 3, 1]), cut))
-    assert tree.to_nested() == nested
-    assert lists(*numbered_by_cuts(np.array([0]), cut)) == ([-1], [0])
-
-
-def test_no_hierarchy_is_too_deep():
-    V, nested = 5000, 4999
-    for v in reversed(range(V - 1)):
-        nested = [v, nested]
-    check_leaves(nested)
-    deep = lists(*numbered(nested, lambda node: node if isinstance(node, list) else None))
-    assert deep[0] == [
-        *range(2 * V - 2, V - 1, -1),
-        V,
-        *range(V + 1, 2 * V - 1),
-        -1,
-    ]  # all leaves, then the chain up
-    assert deep[1] == [*range(V), *[-1] * (V - 1)]
-    assert lists(*numbered_by_cuts(np.arange(V), lambda n: 1)) == deep
-    assert lists(*numbered_tree(np.arange(-1, V - 1)))[1][:1] == [V - 1]
 
 
 def test_a_list_that_occurs_twice_names_its_variables_twice():

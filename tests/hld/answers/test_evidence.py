@@ -1,7 +1,5 @@
 """Which column comes first: the one that moved, by its frequencies, its range, or its dependence on others."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from binomial_bounds import at_most
@@ -134,7 +132,8 @@ def twins(n, rng):
     return np.where(rng.random((n, 100)) < 0.01, rng.integers(0, 4, size=(n, 100)), rows)
 
 
-def test_a_dependence_with_too_few_rows_for_tables_of_pairs_puts_its_columns_first():
+def test_a_dependence_with_too_few_rows_for_tables_of_pairs_puts_its_columns_first(monkeypatch):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")  # which compiles nothing
     detector = hld.HLDDetector(categorical=range(100), num_epochs=20, num_resamples=99, rng=0)
     detector.fit(twins(60, np.random.default_rng(0)))
     for seed in (1, 2, 3):
@@ -164,49 +163,6 @@ def test_a_column_with_more_missing_cells_is_called_whatever_its_bins_do():
         result = detector.test(with_holes(300, 0.1, np.random.default_rng(seed)))
         assert result.columns[0].name == "x4"
         assert result.columns[0].adjusted <= 1e-4
-
-
-def test_columns_with_missing_cells_are_called_no_more_often_than_the_level_says():
-    trials, called = 80, 0
-    detector = hld.HLDDetector(num_epochs=2, num_resamples=99, rng=0)
-    detector.fit(with_holes(2000, 0.2, np.random.default_rng(0)))
-    for seed in range(trials):
-        result = detector.test(with_holes(60, 0.2, np.random.default_rng([1, seed])))
-        called += min(one.adjusted for one in result.columns) <= 0.05
-    assert called <= at_most(trials, 0.05)
-
-
-def test_the_evidence_of_some_columns_is_as_if_there_were_no_others(detector):
-    batch = chain(400, np.random.default_rng(8))
-    batch[:, 1] = np.random.default_rng(9).integers(0, 3, 400)
-    shown = [1, 2, 5]
-    whole = detector.test(batch).evidence
-    tests = np.arange(12.0).reshape(2, 6) / 12
-    some = whole.of_columns(shown)
-    assert (
-        [some.name_of(v) for v in shown]
-        == [whole.name_of(v) for v in shown]
-        == [one.name for one in some.fitted]
-    )
-    assert some.of_columns([1]).name_of(shown[1]) == whole.name_of(shown[1])
-    both = [f"x{v}" for v in shown]
-    assert sorted(one.name for one in some.columns) == both
-    expected = {one.name: (one.pvalue, one.observed.tolist()) for one in whole.columns}
-    assert {one.name: (one.pvalue, one.observed.tolist()) for one in some.columns} == {
-        v: expected[v] for v in both
-    }
-    kept = [one for one in whole.pairs if set(one.names) <= set(both)]
-    assert [(one.names, one.pvalue) for one in some.pairs] == [
-        (one.names, one.pvalue) for one in kept
-    ]
-    lost = [one for one in whole.associations if set(one[0]) <= set(both)]
-    assert list(some.associations) == lost
-    assert len(kept) == len(lost) == 1 < len(whole.pairs)
-    found = {
-        one.name: (one.pvalue, one.adjusted)
-        for one in replace(whole, tests=tests).of_columns(shown).columns
-    }
-    assert found == {f"x{v}": tuple(tests[:, v]) for v in shown}
 
 
 def test_numbers_beyond_the_range_are_a_share_of_rows_as_those_of_bins_are():

@@ -76,17 +76,6 @@ def test_p_values_have_digits_enough_to_show_that_a_calm_column_is_above_the_lev
     ]
 
 
-def test_a_level_of_empty_text_has_a_name():
-    half = np.array([0.5, 0.5])
-    picture = html.histogram(
-        ColumnShift("x", "categorical", ("", "b"), half, half, 0.0, 1.0, 1.0, None)
-    )
-    assert re.findall('<text class="label"[^>]*>(.*?)<title>(.*?)</title>', picture)[0] == (
-        "&#x27;&#x27;",
-        "",
-    )
-
-
 def column(expected, observed):
     labels = (*map(str, range(len(expected) - 1)), "(missing)")
     return ColumnShift(

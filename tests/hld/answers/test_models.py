@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import hld
-import pcircuit
 from hld.answers.models import ColumnDistance, ModelsDistance, compare_models
 
 
@@ -65,20 +64,6 @@ def test_a_model_is_at_no_distance_from_itself(models):
     found = compare_models(models[0], models[0])
     assert [one.distance for one in found.columns] == [0, 0, 0]
     assert all(pair["distance"] == 0 for pair in found.pairs)
-
-
-def test_no_share_is_above_one_where_marginals_add_up_to_a_little_more(monkeypatch):
-    """A column without a value has a single cell, all of it."""
-    rng = np.random.default_rng(2)
-    rows = {"empty": [None] * 60, "x": rng.integers(0, 3, 60), "y": rng.integers(0, 4, 60)}
-    options = {"num_epochs": 3, "num_resamples": 99, "categorical": ["empty"]}
-    model = hld.HLDDetector(**options, rng=2).fit(rows)
-    exact = pcircuit.marginal_tables
-    monkeypatch.setattr(
-        pcircuit, "marginal_tables", lambda circuit: [one * (1 + 4e-16) for one in exact(circuit)]
-    )
-    empty = next(one for one in compare_models(model, model).columns if one.name == "empty")
-    assert (empty.first, empty.second) == ((1.0,), (1.0,))
 
 
 def test_times_and_numbers_with_bins_are_not_compared():

@@ -129,26 +129,6 @@ def test_pvalues_of_columns_with_few_levels_are_uniform(kind, shares):
         assert at_least(trials, alpha) <= (pvalues <= alpha).sum() <= at_most(trials, alpha)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("shares", "sizes"),
-    [(np.eye(3) * 0.25 + 0.25 / 9, (5000, 72)), (np.array([[0.6, 0.1], [0.1, 0.2]]), (600, 40))],
-)
-def test_small_pvalues_are_no_more_frequent_than_they_say(shares, sizes):
-    rng, columns = (
-        np.random.default_rng(9),
-        [LevelColumn(name, "categorical", tuple("abcdefg")[:3]) for name in "xy"],
-    )
-    reference, batch = (
-        rng.multinomial(n, shares.ravel(), size=60_000).reshape(-1, *shares.shape) for n in sizes
-    )
-    before = Profile(0, (np.zeros(4), np.zeros(4)), np.tile([0, 1], (60_000, 1)), tuple(reference))
-    found = pair_shifts(columns, before, replace(before, pairs=tuple(batch)))
-    pvalues = np.array([one.pvalue for one in found])
-    for u in (1e-2, 1e-3, 1e-4):
-        assert (pvalues <= u).sum() <= at_most(60_000, u, 1e-4)
-
-
 @pytest.mark.parametrize("columns", [BINS, LEVELS])
 def test_broken_dependence_is_found(columns):
     rng = np.random.default_rng(6)

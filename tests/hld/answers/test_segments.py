@@ -219,19 +219,6 @@ def test_a_dependence_is_that_of_its_columns_also_where_one_before_them_is_hidde
     assert "The dependence of a and b is weaker" in batch_report(detector, shifted)
 
 
-def test_arrays_of_whole_numbers_are_read_in_the_same_way():
-    rng = np.random.default_rng(6)
-    rows = rng.integers(0, 3, (600, 3))
-    detector = hld.HLDDetector(num_epochs=2, num_latents=2).fit(rows[:400])
-    batch, shop = np.where(rng.random((200, 3)) < 0.05, 9, rows[400:]), np.arange(200) % 4
-    found = detector.test_by(batch, shop)
-    for i, own in enumerate(found.results):
-        alone = detector.test(batch[shop == i])
-        assert own.pvalue == alone.pvalue
-        assert own.data_quality == alone.data_quality
-        assert alone.data_quality.new_values.share > 0
-
-
 def test_forms(detector, visits):
     found = detector.test_by(visits, "shop")
     values = found.to_dict()
@@ -312,20 +299,6 @@ def test_segments_of_the_only_column_have_nothing_to_compare():
     with pytest.raises(ValueError, match="`by` is 'shop', and the model knows nothing else"):
         detector.test_by(rows, "shop")
     assert detector.test_by(rows, [1, 2] * 20).labels == ("1", "2")
-
-
-@pytest.mark.thorough
-def test_false_discoveries_are_few():
-    """Over many tables of unshifted segments, any is called in a share of at most alpha of them."""
-    rng = np.random.default_rng(5)
-    detector = hld.HLDDetector(num_epochs=3, num_latents=2).fit(rng.integers(0, 3, (3000, 2)))
-    called = [
-        detector.test_by(rng.integers(0, 3, (400, 2)), np.arange(400) % 10, 0.2).reject.any()
-        for _ in range(25)
-    ]
-    from scipy.stats import binom
-
-    assert sum(called) <= binom.ppf(1 - 1e-4, 25, 0.2)
 
 
 def test_times_with_a_zone_are_grouped_alike_in_every_form(detector):

@@ -134,14 +134,6 @@ def test_a_notebook_says_that_no_column_moved(detector):
     )
 
 
-def test_results_without_a_table_say_so(detector, result):
-    plain = detector.test_(np.zeros((5, 3), dtype=int))
-    assert plain.columns == plain.pairs == ()
-    assert "columns" not in plain.to_dict()
-    with pytest.raises(ValueError, match="`columns` of the batch are not known"):
-        plain.plot()
-
-
 def test_the_effect_of_unshifted_batches_is_around_zero_whatever_their_size(detector):
     """Half of the batches, about, are nearer than sampling makes them on average; the squared effect is unbiased."""
     rng = np.random.default_rng(3)

@@ -360,37 +360,6 @@ def test_dropout_of_shared_units_has_the_mean_and_not_all_of_the_variance():
         assert 0.3 * variance < np.expm1(one_spread) * mean**2 < variance
 
 
-@pytest.mark.parametrize("name", sorted(CIRCUITS))
-def test_published_recursion_of_means_and_variances(name):
-    """E and Var as printed, in the linear domain, unit by unit."""
-    circuit, rate = CIRCUITS[name], 0.25
-    q = 1 - rate
-    rows = rows_of(circuit)
-    log_mean, log_spread = dropout_moments(circuit, rows, rate=rate)
-    for row, one_mean, one_spread in zip(rows, log_mean, log_spread, strict=True):
-        means, variances = [], []
-        for r, region in enumerate(circuit.regions):
-            if isinstance(region, InputRegion):
-                x = row[region.variable]
-                means.append(np.ones(region.num_units) if x < 0 else region.probs[:, x])
-                variances.append(np.zeros(region.num_units))
-                continue
-            mean, second = np.ones(len(region.products)), np.ones(len(region.products))
-            for a, c in enumerate(circuit.vtree.children(r).tolist()):
-                units = region.products[:, a]
-                mean = mean * means[c][units]
-                second = second * (variances[c][units] + means[c][units] ** 2)
-            variance = second - mean**2
-            w = region.dense_weights()
-            means.append(w @ mean)
-            is_root = r == len(circuit.regions) - 1
-            variances.append(w**2 @ variance if is_root else w**2 @ (variance + rate * mean**2) / q)
-        mean, variance = means[-1][0], variances[-1][0]
-        assert np.exp(one_mean) == pytest.approx(mean, rel=1e-12)
-        # the printed variance is a difference of squares: rounding of size eps for each region
-        assert np.expm1(one_spread) == pytest.approx(variance / mean**2, rel=1e-10, abs=1e-13)
-
-
 @given(zoo.circuit_strategy(), st.floats(0, 0.9))
 def test_mean_under_dropout_is_the_likelihood(circuit, rate):
     rows = naive.states(circuit)[:20]

@@ -51,13 +51,6 @@ def test_wrong_arguments_end_with_2(argv, run_here):
     assert "usage: hld" in err
 
 
-def test_version(run_here):
-    """That of the package."""
-    import pcircuit
-
-    assert run_here("--version") == (0, f"hld {pcircuit.__version__}\n", "")
-
-
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -97,17 +90,6 @@ def test_examples_are_commands_that_can_be_given(command):
     assert args.command in (command, "test")
 
 
-def test_every_command_takes_debug_and_verbose_before_and_behind_its_name():
-    for argv in (
-        ["--debug", "info", "m.hld"],
-        ["info", "m.hld", "--debug"],
-        ["info", "--debug", "m.hld"],
-    ):
-        args = PARSER.parse_args(argv)
-        assert (args.debug, args.verbose) == (True, False)
-    assert PARSER.parse_args(["--verbose", "info", "--debug", "m.hld"]).verbose
-
-
 NUMBERS = {
     "--every": ["monitor", "m"],
     "--max-rows": ["serve", "m"],
@@ -141,10 +123,6 @@ def test_whole_numbers_that_are_too_small_name_their_option(option, argv, least,
         said = capsys.readouterr().err
         assert left.value.code == 2
         assert f"argument {option}: expected a whole number of at least {least}, found " in said
-
-
-def test_sizes_are_a_list():
-    assert PARSER.parse_args(["audit", "m", "t", "--sizes", "5,20"]).sizes == [5, 20]
 
 
 @pytest.mark.parametrize(

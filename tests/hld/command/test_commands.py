@@ -56,31 +56,6 @@ def test_sample_under_a_condition(run):
     assert "`where`" in err
 
 
-def test_report_of_drawn_rows(run, folder):
-    status, _, err = run(
-        "sample",
-        "model.hld",
-        "-n",
-        "300",
-        "-o",
-        "drawn.csv",
-        "--report",
-        "drawn.html",
-        "--real",
-        "calm.csv",
-        "--training",
-        "train.csv",
-    )
-    page = (folder / "drawn.html").read_text(encoding="utf-8")
-    assert (status, err) == (0, "")
-    assert "Distance to the closest training row" in page
-    assert "<b>blue" not in page
-    assert (
-        run("sample", "model.hld", "-n", "9", "--report", "a.html", "--where", "visits > 1")[0] == 2
-    )
-    assert run("sample", "model.hld", "-n", "9", "--real", "calm.csv")[0] == 2
-
-
 def test_the_separator_of_real_rows_is_found(run, folder):
     """That of the drawn rows had been taken for it, so that semicolons were an error."""
     written = [

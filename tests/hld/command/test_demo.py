@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from binomial_bounds import at_most
 
 import pcircuit
 from hld.command import demo as _demo
@@ -93,32 +92,6 @@ def test_batches_hold_unseen_rows_once(monkeypatch):
         assert set(digits[batch]) == {i // 2}
 
 
-def test_equal_seeds_give_equal_runs(demo, monkeypatch):
-    """Split, start values, batches and drawn images come from one seed."""
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    again, other = _demo.run(3, 1, num_epochs=5), _demo.run(3, 2, num_epochs=5)
-    assert again.to_dict() == demo.to_dict()
-    np.testing.assert_array_equal(again.drawn, demo.drawn)
-    assert other.to_dict() != demo.to_dict()
-
-
-def test_the_shift_shown_is_the_one_with_the_least_margin(demo):
-    """Of the large batches of other digits that were found."""
-    margins = {
-        trial.digit: trial.result.statistic / trial.result.threshold
-        for trial in demo.trials
-        if trial.digit != 3 and trial.right and trial.result.num_samples == 50
-    }
-    assert demo.shifted.result.num_samples == 50
-    assert demo.shifted.digit == min(margins, key=margins.get)
-    found = [i for i, trial in enumerate(demo.trials) if trial.digit == demo.shifted.digit]
-    without = with_wrong(demo, *found)
-    assert without.trials[_demo._hardest_found(without.trials, 3)].digit not in (
-        3,
-        demo.shifted.digit,
-    )
-
-
 def test_summary_counts_what_was_wrong(demo):
     """A false alarm and a missed shift are both counted, and both named."""
     all_right = with_wrong(demo, *[i for i, trial in enumerate(demo.trials) if not trial.right])
@@ -182,18 +155,3 @@ def test_missing_packages(short, tmp_path, monkeypatch, capsys):
     with pytest.raises(ImportError, match=r"pip install 'hld\[demo\]'"):
         _demo._digits()
     assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.slow
-def test_counts_over_digits_and_seeds(monkeypatch):
-    """The numbers in the module's head: all other digits found; false alarms as often as 5 % allows."""
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    runs = [_demo.run(digit, seed) for digit in range(10) for seed in range(4)]
-    alarms = sum(
-        not trial.right for run in runs for trial in run.trials if trial.digit == run.digit
-    )
-    missed = sum(
-        not trial.right for run in runs for trial in run.trials if trial.digit != run.digit
-    )
-    assert missed == 0
-    assert alarms <= at_most(80, _demo.ALPHA, 1e-3)

@@ -178,18 +178,6 @@ def test_whole_numbers_of_128_bits_are_refused_in_one_sentence(run_here, tmp_pat
     assert "'t.parquet' has a column of a type that pyarrow does not read" in err
 
 
-def test_no_columns_and_no_file_are_refused(run_here, tmp_path):
-    amounts(100, 0).to_csv(tmp_path / "t.csv", index=False)
-    for arguments, said in (
-        (("-o", "m.hld", "--columns", ""), "--columns is empty, expected names of columns"),
-        (("-o", "-"), "'-' stands for no file here, expected the name of a file"),
-    ):
-        status, out, err = run_here("fit", "t.csv", *arguments)
-        assert (status, out) == (2, "")
-        assert said in err
-    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
-
-
 def test_options_that_would_do_nothing_are_refused(run_here, tmp_path):
     table = amounts(200, 0)
     table.to_csv("train.csv", index=False)

@@ -12,13 +12,10 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.command.arguments import build_parser
 from hld.command.judging import (
     draw_shares,
     explanation,
-    is_large,
     print_explanation,
-    read_inputs,
     read_summaries,
 )
 
@@ -44,23 +41,6 @@ def test_a_trifle_is_no_alarm_if_so_asked(run):
     assert run("test", "model.hld", "moved.csv", "--min-effect", "0.01")[0] == 1
     status, out, _ = run("test", "model.hld", "moved.csv", "--min-effect", "9")
     assert (status, "95 % between" in out) == (0, True)
-
-
-@pytest.mark.parametrize(
-    ("interval", "least", "large"),
-    [
-        ((0.25, 0.5), 0.25, True),
-        ((0.25, 0.5), 0.26, False),
-        (None, 0.375, True),
-        (None, 0.376, False),
-    ],
-)
-def test_an_effect_as_large_as_asked_for_is_an_alarm(interval, least, large):
-    result = SimpleNamespace(reject=True, effect=0.375, effect_interval=interval)
-    assert is_large(result, least) is large
-    assert is_large(result, None) is True
-    result.reject = False
-    assert not is_large(result, 0.1)
 
 
 def test_report_of_a_batch(run, folder):
@@ -160,24 +140,6 @@ def test_what_does_not_go_together_is_said_before_anything_is_read(run_here, arg
     assert said in err
 
 
-def test_inputs_are_the_detector_and_the_table_as_it_was_fitted(folder):
-    args = build_parser().parse_args(
-        ["test", str(folder / "model.hld"), str(folder / "calm.csv"), "--drop", "visits"]
-    )
-    with pytest.warns(UserWarning, match="not read count as missing in all rows: 'visits'"):
-        detector, table = read_inputs(args)
-    assert list(table) == ["colour", "income"]
-    assert (
-        detector.test(table).pvalue
-        == hld.load(folder / "model.hld")
-        .test(pd.read_csv(folder / "calm.csv")[["colour", "income"]])
-        .pvalue
-    )
-
-
-ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond
-
-
 @pytest.mark.parametrize(
     ("names", "said"), [("abcdef", "a, b, c, d, e, f"), ("abcdefgh", "a, b, c, d, e, f and 2 more")]
 )
@@ -254,15 +216,6 @@ def test_explain_counts_odd_cells(run_on_gaps, files):
     }
 
 
-def test_explain_draws(run_on_gaps, files):
-    """A PNG file, the same status."""
-    status, _, err = run_on_gaps(
-        "explain", "model.hld", "shifted.csv", "--alpha", ALPHA, "--plot", "shares.png"
-    )
-    assert (status, err) == (1, "")
-    assert (files / "shares.png").read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.fixture(scope="module")
 def judged(folder):
     """A detector, and its result for the shifted batch."""
@@ -285,16 +238,6 @@ def test_shares_are_parts_of_the_squared_distance(judged):
         int((result.node_pvalues <= 0.05).sum()),
     )
     assert {name: found[name] for name in result.to_dict()} == result.to_dict()
-
-
-@pytest.mark.parametrize("top", [1, 2, 50])
-def test_top_is_a_bound_on_both_lists(judged, top):
-    found = explanation(*judged, top)
-    assert (len(found["variables"]), len(found["nodes"])) == (
-        min(top, 3),
-        min(top, found["num_nodes"]),
-    )
-    assert found["variables"][0]["name"] == "income"
 
 
 def test_a_batch_that_is_as_learned_to_the_last_digit_has_shares_of_zero():
@@ -396,16 +339,6 @@ def test_the_status_and_the_json_are_those_of_the_audit(run, folder, table, alph
     )
     assert (told, err, json.loads(out)) == (status, "", found.to_dict())
     assert found.keeps_level == {"model.hld": status == 0}
-
-
-def test_summaries_of_sites_are_tested_together(run, folder):
-    for name in ("calm", "moved"):
-        status, out, err = run("summarize", "model.hld", f"{name}.csv", "-o", f"{name}.json")
-        assert (status, err) == (0, "")
-        assert out.startswith(f"wrote {name}.json: 400 rows")
-    assert run("test", "model.hld", "--summary", "calm.json")[0] == 0
-    status, out, _ = run("test", "model.hld", "--summary", "calm.json", "moved.json")
-    assert (status, "800 rows" in out, "income" in out) == (1, True, True)
 
 
 def test_the_file_is_the_summary_that_the_library_makes(run, folder):

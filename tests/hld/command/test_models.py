@@ -1,8 +1,6 @@
 """The commands that make a model file, and those that ask one: fit, info, plan, diff, export, sample."""
 
 import json
-import math
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -229,35 +227,6 @@ def test_a_plan_is_printed_as_the_library_prints_it(run, folder):
     assert "colour" in out
 
 
-def test_json_and_options_are_those_of_the_library(run, folder, monkeypatch):
-    found = []
-    monkeypatch.setattr(
-        "hld.command.models.planned",
-        lambda *given: (
-            found.append(given) or SimpleNamespace(to_dict=lambda: {"days": 3, "never": math.inf})
-        ),
-    )
-    status, out, err = run("plan", "model.hld", "--rows-per-day", "50", "--alpha", "0.01", "--json")
-    assert (status, err, json.loads(out)) == (0, "", {"days": 3, "never": None})
-    run(
-        "plan",
-        "model.hld",
-        "--rows-per-day",
-        "7",
-        "--power",
-        "0.8",
-        "--edit",
-        "colour=b:+0.1",
-        "--edit",
-        "visits=d:-0.2",
-    )
-    assert [given[1:] for given in found] == [
-        (50, [], 0.9, 0.01),
-        (7, ["colour=b:+0.1", "visits=d:-0.2"], 0.8, 0.05),
-    ]
-    assert found[0][0].schema_ == hld.load(folder / "model.hld").schema_
-
-
 @pytest.mark.parametrize("command", [("plan", "--rows-per-day", "9"), ("audit", "calm.csv")])
 def test_an_edit_of_no_column_names_the_nearest(run, command):
     name, *more = command
@@ -276,16 +245,6 @@ def test_a_table_in_the_place_of_the_model_is_called_that(run, command):
     assert (status, err.count("\n")) == (2, 1)
     assert "error: 'train.csv' is not a model file" in err
     assert err.endswith("make one of a table with hld fit TABLE -o MODEL\n")
-
-
-def test_diff(run, folder):
-    status, out, err = run("diff", "model.hld", "other.hld")
-    assert (status, err) == (0, "")
-    assert "income differs most" in out.splitlines()[0]
-    status, out, err = run("diff", "model.hld", "model.hld", "--json")
-    assert (status, err) == (0, "")
-    same = json.loads(out)
-    assert [column["distance"] for column in same["columns"]] == [0, 0, 0]
 
 
 def test_text_and_json_are_what_the_library_says(run, folder):
@@ -313,13 +272,6 @@ def test_columns_that_cannot_be_compared_have_a_dash(run, run_here, folder, tmp_
     assert [
         line.split()[1] for line in out.splitlines() if line.startswith(("new", "visits", "income"))
     ] == ["-"] * 3
-
-
-def test_the_command_writes_the_c_that_the_library_writes(run, folder):
-    status, out, err = run("export", "model.hld", "--c", "alone.c")
-    content = (folder / "alone.c").read_text(encoding="ascii")
-    assert (status, err, content) == (0, "", c_source(hld.load(folder / "model.hld")))
-    assert out == f"wrote alone.c: {len(content):,} bytes\n"
 
 
 def test_the_command_writes_both_files(run, folder):

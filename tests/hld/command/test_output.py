@@ -33,13 +33,6 @@ def test_plain_table_is_aligned(capsys):
     assert capsys.readouterr().out == "name        share\na          0.1235\nlong name      12\n"
 
 
-def test_text_that_the_terminal_cannot_show_is_escaped(monkeypatch):
-    """A name in another script is no reason to fail."""
-    buffer = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="ascii"))
-    print_text("Größe")
-    sys.stdout.flush()
-    assert buffer.getvalue() == b"Gr\\xf6\\xdfe\n"
 
 
 def test_control_characters_do_not_reach_the_terminal(capsys):

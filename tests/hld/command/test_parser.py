@@ -1,12 +1,8 @@
 """The command line, in the process and as a process: exit statuses above all, and `hld warm-up`."""
 
-import contextlib
-import io
-import json
 import os
 import subprocess
 import sys
-import types
 
 import numpy as np
 import pandas as pd
@@ -31,34 +27,6 @@ def process(files, *argv, **options):
         timeout=120,
         **options,
     )
-
-
-@pytest.mark.thorough
-def test_status_of_the_process(files):
-    """What a shell sees: no shift, shift, no such file."""
-    for batch, status in (("calm.csv", 0), ("shifted.csv", 1), ("nowhere.csv", 2)):
-        done = process(files, "test", "model.hld", batch, "--alpha", ALPHA)
-        assert done.returncode == status, done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.thorough
-def test_batch_from_standard_input(files):
-    """A dash reads the pipe."""
-    done = process(
-        files,
-        "test",
-        "model.hld",
-        "-",
-        "--alpha",
-        ALPHA,
-        "--json",
-        input=(files / "shifted.csv").read_text(),
-    )
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["num_samples"] == 500
 
 
 @pytest.mark.thorough
@@ -235,20 +203,6 @@ def test_interrupt_ends_with_130(run_on_gaps, monkeypatch):
     assert run_on_gaps("test", "model.hld", "calm.csv") == (130, "", "hld: interrupted\n")
 
 
-def test_interrupt_while_waiting_for_input(run_on_gaps, monkeypatch):
-    """Also inside the reading of a table."""
-
-    class Waiting(io.RawIOBase):
-        def readable(self):
-            return True
-
-        def readinto(self, buffer):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Waiting())))
-    assert run_on_gaps("test", "model.hld", "-") == (130, "", "hld: interrupted\n")
-
-
 def test_reader_that_leaves_early(files):
     """``hld sample ... | head -1``: no complaint, and not the status of a shift."""
     with subprocess.Popen(
@@ -300,14 +254,6 @@ def test_help_imports_nothing_heavy(files):
     assert "0 no shift found, 1 shift found, 2 error" in done.stdout.replace("\n", " ")
 
 
-def test_a_missing_value_may_begin_with_a_minus():
-    from hld.command.parser import _joined
-
-    joined = _joined(["fit", "t.csv", "--na-values", "-999,?", "-o", "m"])
-    assert joined == ["fit", "t.csv", "--na-values=-999,?", "-o", "m"]
-    assert _joined(["fit", "--na-values"]) == ["fit", "--na-values"]
-
-
 @pytest.mark.skipif(engine_is_numpy(), reason="kernels are never used")
 @pytest.mark.thorough
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
@@ -325,31 +271,4 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
     assert done.stderr == (
         f"hld: error: NUMBA_CACHE_DIR is {str(folder)!r}, where nothing can be written, expected a "
         "folder for compiled kernels: change its access, or name another one\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("folder", "path", "message"),
-    [
-        ("kernels", "elsewhere/hld", "NUMBA_CACHE_DIR is 'kernels'"),
-        ("kernels", None, "NUMBA_CACHE_DIR is 'kernels'"),
-        (None, None, "neither the folder of the package nor"),
-        (None, "elsewhere/hld", ""),
-        ("kernels", "kernels/hld_1", ""),
-    ],
-)
-def test_where_kernels_are_kept(folder, path, message, monkeypatch):
-    from hld.command.warming import _check_folder
-
-    stats = types.SimpleNamespace(stats=types.SimpleNamespace(cache_path=path))
-    monkeypatch.setattr("hld.command.warming.compile_kernel", lambda function: stats)
-    with pytest.raises(ValueError, match=message) if message else contextlib.nullcontext():
-        _check_folder(folder)
-
-
-def test_without_kernels_there_is_nothing_to_do(monkeypatch, capsys):
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    assert warm_up(None) == 0
-    assert (
-        capsys.readouterr().out == "nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels\n"
     )

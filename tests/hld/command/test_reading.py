@@ -19,14 +19,6 @@ from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import fit_encoder
 
 
-@pytest.mark.parametrize(
-    ("text", "names"), [("a,b", ["a", "b"]), ("a, b", ["a", "b"]), ('"a,b",c', ["a,b", "c"])]
-)
-def test_lists_of_names(text, names):
-    """Commas separate, quotes keep."""
-    assert arguments.names(text) == names
-
-
 @pytest.mark.parametrize("text", ["a\nb", "a,b\r,c"])
 def test_a_line_break_outside_quotes_is_refused_in_words(capsys, text):
     with pytest.raises(SystemExit) as ended:
@@ -117,30 +109,6 @@ def test_a_separator_is_one_character_that_is_no_quote(text, found):
         arguments.separator(text)
 
 
-def test_options_become_those_of_the_reader():
-    found = reading.reading_options(
-        parsed(
-            "--sep",
-            ";",
-            "--no-header",
-            "--decimal",
-            ",",
-            "--encoding",
-            "latin-1",
-            "--na-values",
-            "?,-",
-            "--columns",
-            "x0,x1",
-            "--drop",
-            "x1",
-        )
-    )
-    assert found == ReadOptions(";", False, ",", "latin-1", ("?", "-"), ("x0", "x1"), ("x1",), None)
-    assert reading.reading_options(parsed()) == ReadOptions()
-    with pytest.raises(ValueError, match="--columns is empty, expected names of columns to read"):
-        reading.reading_options(parsed("--columns", ""))
-
-
 def test_each_option_for_text_is_refused_by_name_for_other_files():
     values_of = {
         "--sep": [";"],
@@ -191,14 +159,6 @@ def codes(encoder, path):
     return encoder.encode(read_batch(path, encoder))[0].tolist()
 
 
-def test_training_table_reads_the_same_as_a_batch(encoder, csv_file):
-    """Both readers, one evidence, gaps as -1."""
-    path = csv_file(HEADER, *TRAINING)
-    direct = encoder.encode(read_training(path)[0])[0]
-    np.testing.assert_array_equal(direct, encoder.encode(read_batch(path, encoder))[0])
-    assert (direct[:, 1] == -1).sum() == 20
-
-
 @pytest.mark.parametrize(
     "lines",
     [
@@ -211,12 +171,6 @@ def test_a_batch_that_looks_like_other_types_keeps_its_levels(lines, encoder, cs
     """No cell is unseen because of how the other cells of its column look."""
     _, report = encoder.encode(read_batch(csv_file(HEADER, *lines), encoder))
     assert report.num_unseen.tolist() == [0] * 5
-
-
-def test_an_encoder_without_names_goes_by_position(csv_file):
-    """It was fitted to an array, so the header's names mean nothing."""
-    encoder = fit_encoder(np.array([["1", 2], ["a", 3]], dtype=object))
-    assert codes(encoder, csv_file("p,q", "1,2", "1,3", "a,4")) == [[0, 0], [0, 1], [1, 2]]
 
 
 def test_levels_of_two_types_are_told_by_their_text(csv_file):
@@ -232,12 +186,6 @@ def test_decoded_rows_are_read_back(encoder, tmp_path):
     path = str(tmp_path / "decoded.csv")
     write_rows(encoder.names, encoder.decode(every), path)
     assert codes(encoder, path) == every.tolist()
-
-
-def test_rows_go_to_standard_output(capsys):
-    """Gaps are empty cells, and text is quoted where it must be."""
-    write_rows(["a", "b"], [[None, True], ["x,y", 0.5]])
-    assert capsys.readouterr().out == 'a,b\n,True\n"x,y",0.5\n'
 
 
 def test_booleans_are_booleans_in_a_batch(encoder, csv_file):
@@ -306,12 +254,6 @@ def test_text_in_a_column_of_numbers_is_counted(encoder, csv_file):
     assert (absent, extra) == ([], [])
     with pytest.raises(TypeError, match="column 'member' holds text"):
         encoder.encode(batch)
-
-
-def test_addresses_are_not_fetched():
-    """A batch is a file on this machine, whatever its name looks like."""
-    with pytest.raises(FileNotFoundError):
-        read_training("http://127.0.0.1:1/batch.csv")
 
 
 def test_days_are_written_without_a_time(tmp_path):

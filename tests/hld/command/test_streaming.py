@@ -143,20 +143,6 @@ def test_monitor_refuses_bytes_that_are_no_text(folder, stream, options, message
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.thorough
-def test_a_stream_of_utf_16_with_its_mark_is_read_as_files_are(folder):
-    calm = (folder / "calm.csv").read_text(encoding="utf-8")
-    command = [sys.executable, "-m", "hld", "monitor", "model.hld"]
-    said = [
-        subprocess.run(
-            command, cwd=folder, input=calm.encode(encoding), capture_output=True, timeout=120
-        )
-        for encoding in ("utf-8", "utf-16")
-    ]
-    assert said[0].returncode == 0
-    assert said[0].stdout == said[1].stdout
-
-
 HEADER = "colour,visits,income\n"
 
 

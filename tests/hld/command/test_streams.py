@@ -1,6 +1,5 @@
 """Inputs that can be read once, outputs that take nothing, and the statuses that remain what they are."""
 
-import io
 import os
 import subprocess
 import sys
@@ -84,29 +83,6 @@ def test_odd_cells_from_a_pipe(command, folder, through_pipe, capsys):
                 model,
                 through_pipe((folder / "odd.csv").read_bytes()),
                 *command[1:],
-                "--json",
-            ]
-        )
-        == status
-    )
-    assert capsys.readouterr().out == expected
-
-
-@needs_streams
-def test_parquet_from_a_pipe(folder, through_pipe, capsys):
-    """Its end is read first, so a pipe is read into memory."""
-    written = io.BytesIO()
-    pd.read_csv(folder / "calm.csv").to_parquet(written)
-    status = main(["test", str(folder / "m.hld"), str(folder / "calm.csv"), "--json"])
-    expected = capsys.readouterr().out
-    assert (
-        main(
-            [
-                "test",
-                str(folder / "m.hld"),
-                through_pipe(written.getvalue()),
-                "--format",
-                "parquet",
                 "--json",
             ]
         )
@@ -217,17 +193,3 @@ def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
     monkeypatch.setattr("hld.command.output.replace_file", refused)
     assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "new.hld")]) == 2
     assert "Permission denied" in capsys.readouterr().err
-
-
-def test_memory_that_does_not_suffice(folder, capsys, monkeypatch):
-    """An error of the machine, not of the program."""
-
-    def refuse(*_, **__):
-        raise MemoryError("Unable to allocate 9 GiB")
-
-    monkeypatch.setattr("hld.command.reading.load", refuse)
-    assert main(["info", str(folder / "m.hld")]) == 2
-    assert capsys.readouterr().err == (
-        "hld: error: there is not enough memory (Unable to allocate 9 GiB): give the "
-        "process more, or the table fewer rows\n"
-    )

@@ -7,6 +7,7 @@ from itertools import combinations
 import binomial_bounds
 import numpy as np
 import pytest
+from moved_covariates import CIRCUIT, GIVEN, moved
 from rare_rows import GIVEN as RARE_GIVEN
 from rare_rows import inner_of, rare
 
@@ -14,11 +15,8 @@ import hld
 import pcircuit
 from hld.answers.reports.batch_report import batch_report
 from hld.conditional import few_rows
-from hld.conditional.column_tests import MOST_RANKED, column_scores, least_pvalues
+from hld.conditional.column_tests import least_pvalues
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
-
-CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
-GIVEN = np.arange(5) < 2
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +30,6 @@ def test_given():
     quick = ConditionalTest(**vars(conditional_test(inner, rows, GIVEN, seed=0)))
     object.__setattr__(quick, "covariate_pvalue", lambda batch: 1.0)  # costs most of the time
     return quick
-
-
-def moved(T, rng, changed=False):
-    """T rows with other covariates; the fourth variable changed given them, if that is asked for."""
-    rows = pcircuit.sample(CIRCUIT, 8 * T, rng=rng)
-    weights = np.exp(1.2 * (rows[:, 0] == 0) + 0.8 * (rows[:, 1] == 1))
-    rows = rows[rng.choice(len(rows), T, replace=False, p=weights / weights.sum())]
-    if changed:
-        rows[rng.random(T) < 0.7, 3] = 0
-    return rows
 
 
 @pytest.mark.parametrize("T", [8, 60, 400])
@@ -109,7 +97,7 @@ def test_some_column_of_five_is_called_moved_no_more_often_than_the_level(inner,
     """Each reference judges one batch: trials are independent.  By the law alone up to a quarter were."""
     monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)  # of the test of all columns
     monkeypatch.setattr(few_rows, "MOST_ROWS", 1)
-    rng, trials = np.random.default_rng(1), 250
+    rng, trials = np.random.default_rng(1), 120
     found = []
     for _ in range(trials):
         test = conditional_test(inner, rare(30, rng), RARE_GIVEN, seed=0)
@@ -154,15 +142,3 @@ def test_longer_batches_are_ranked_where_tails_are_heavy():
             tuple(least_pvalues(one, own, np.zeros(T), ONE)[0] > 0 for one in (heavy, light))
             == ranked
         )
-
-
-def test_distances_are_those_of_rows_that_are_left_out():
-    found, leverage = np.arange(1.0, 6.0)[:, None], np.array([0.5, 0.0, 0.0, 0.0, 1.0])
-    assert column_scores(found, leverage, [np.array([0]), np.zeros(0, int)]).tolist() == [
-        [2, 4, 9, 16],
-        [0] * 4,
-    ]
-    assert least_pvalues(np.array([[1.0, 4.0]]), np.array([[2.0]]), np.array([0.001]), ONE) == [
-        2 / 3
-    ]
-    assert column_scores(np.ones((500, 1)), np.zeros(500), ONE).shape == (1, MOST_RANKED)

@@ -1,27 +1,21 @@
 """Given covariates: the level under moved covariates, power against what moves given them, the words, the file."""
 
-from types import SimpleNamespace
-
 import binomial_bounds
 import numpy as np
 import pytest
-from scipy.stats import binom
+from moved_covariates import CIRCUIT, GIVEN, moved
 
 import hld
 import pcircuit
 from hld.conditional.conditional_test import (
     ConditionalTest,
-    _regression,
     build_judge,
     conditional_test,
 )
-from hld.conditional.residuals import residuals, shown_residuals, without_rounding
+from hld.conditional.residuals import residuals, shown_residuals
 from hld.variation.group_test import GroupTest, group_test
 from hld.variation.time_test import TimeTest, time_test
 from pcircuit import rat_spn, sample
-
-CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
-GIVEN = np.arange(5) < 2
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +34,6 @@ def test_given():
     return conditional_test(inner, rows, GIVEN, seed=0)
 
 
-def moved(T, rng, changed=False):
-    """T rows with other covariates; changed given them, if that is asked for."""
-    rows = pcircuit.sample(CIRCUIT, 8 * T, rng=rng)
-    weights = np.exp(1.2 * (rows[:, 0] == 0) + 0.8 * (rows[:, 1] == 1))
-    rows = rows[rng.choice(len(rows), T, replace=False, p=weights / weights.sum())]
-    if changed:
-        rows[rng.random(T) < 0.7, 3] = 0
-    return rows
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("T", [8, 60, 400])
 def test_moved_covariates_keep_the_level(test_given, T):
@@ -66,28 +50,6 @@ def _pvalue(test, rows):
     quick = ConditionalTest(**vars(test))
     object.__setattr__(quick, "covariate_pvalue", lambda batch: 1.0)
     return quick(rows).pvalue
-
-
-@pytest.mark.parametrize(("T", "k"), [(1, 4), (3, 2), (5, 5)])
-def test_what_is_left_of_the_excess_of_a_row_in_a_difference_of_averages(T, k):
-    """For rows that are 1 with probability 0.2, by enumeration of how many are."""
-    p, batch, reference = (
-        0.2,
-        binom(T, 0.2).pmf(np.arange(T + 1)),
-        binom(k, 0.2).pmf(np.arange(k + 1)),
-    )
-    values, chances = (
-        np.arange(T + 1)[:, None] / T - np.arange(k + 1) / k,
-        np.outer(batch, reference),
-    )
-    variance = (chances * values**2).sum()
-    excess = (chances * values**4).sum() / variance**2 - 3
-    of_a_row = (1 - 6 * p * (1 - p)) / (p * (1 - p))
-    _, share, left = ConditionalTest._spread(
-        SimpleNamespace(num_rows=k), np.zeros((T, 1)), np.zeros(1), T, 1 / T + 1 / k
-    )
-    assert left == pytest.approx(excess / of_a_row, rel=1e-9)
-    assert (share == 0) == (T == 1)
 
 
 def test_what_moved_is_said(test_given):
@@ -263,33 +225,6 @@ def test_a_node_is_shown_by_rows_with_all_of_its_other_variables():
         for row in rows.tolist()
     ]
     assert shown_residuals(circuit, nodes, rows, given).tolist() == expected
-
-
-def test_each_node_is_regressed_on_the_rows_that_show_it():
-    rng = np.random.default_rng(1)
-    functions, found = (
-        np.column_stack([np.ones(80), rng.normal(size=(80, 2))]),
-        rng.normal(size=(80, 5)),
-    )
-    shown = rng.random((80, 5)) < 0.6
-    shown[:, 1] = shown[:, 0]
-    beta = _regression(functions, found, np.linalg.pinv(functions.T @ functions), shown)
-    for m in range(5):
-        own = shown[:, m]
-        assert np.allclose(
-            beta[:, m], np.linalg.lstsq(functions[own], found[own, m], rcond=None)[0]
-        )
-
-
-def test_rounding_is_measured_by_the_mean_of_its_node():
-    circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)
-    nodes = np.arange(circuit.num_nodes)
-    means = pcircuit.unit_means(circuit)[nodes]
-    values = np.stack([1e-12 * means, 1e-6 * means])
-    assert without_rounding(values.copy(), circuit, nodes).tolist() == [
-        [0.0] * len(nodes),
-        values[1].tolist(),
-    ]
 
 
 JUDGED = rat_spn([2] * 4, num_units=2, depth=1, rng=0)

@@ -151,13 +151,6 @@ def test_groups_ascend_without_gaps_and_are_few(counts, num_groups):
         assert groups.tolist() == list(range(len(counts)))
 
 
-def test_groups_have_about_equal_numbers_of_rows():
-    counts = np.concatenate([[3], np.full(64, 10)])
-    np.testing.assert_array_equal(
-        np.bincount(value_groups(counts, 8), weights=counts), [3, *[80] * 8]
-    )
-
-
 def test_each_row_has_one_value_of_each_covariate_and_pair():
     """Written out once more with loops."""
     rng, num_categories = np.random.default_rng(0), [3, 30, 2, 12]

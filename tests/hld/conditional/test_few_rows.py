@@ -108,29 +108,6 @@ def test_groups_are_judged_as_if_they_had_not_been_in_the_reference():
     assert set(seen[: few_rows.NUM_GROUPS]) <= wanted
 
 
-def test_groups_that_alone_decide_what_is_subtracted_are_left_out():
-    functions = np.eye(4)[[0, 0, 0, 0, 0, 1]]
-    sides = functions, functions @ np.diag([0.2, 1.0, 0.0, 0.0])
-    pairs, *_, fives = group_pvalues(
-        lambda rows, shown, h: h,
-        sides,
-        np.zeros((6, 1)),
-        np.ones((6, 1), bool),
-        np.random.default_rng(0),
-    )
-    assert 0 < len(pairs) < few_rows.NUM_GROUPS
-    np.testing.assert_allclose(pairs, 1 / 3)  # of the other three rows of their kind
-    assert not len(fives)
-    found = group_pvalues(
-        lambda rows, shown, h: h,
-        (np.ones((3, 1)), np.ones((3, 1)) / 3),
-        np.zeros((3, 1)),
-        np.ones((3, 1), bool),
-        np.random.default_rng(0),
-    )
-    assert [len(one) for one in found] == [few_rows.NUM_GROUPS, 0, 0, 0]  # three rows have no four
-
-
 def test_the_rows_that_make_a_batch_odd_are_looked_for():
     groups, k = np.linspace(0.01, 1, 99), 18
 
@@ -253,7 +230,7 @@ def coins(n, rng):
 def test_rows_that_show_what_few_others_do_keep_the_level(monkeypatch):
     """A column is missing in 960 of 1,000 reference rows: beside these every complete row was odd."""
     monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)
-    inner, trials, found = inner_of(coins), 300, {True: [], False: []}
+    inner, trials, found = inner_of(coins), 240, {True: [], False: []}
     for seed in range(trials):
         rng = np.random.default_rng(seed)
         reference, row = coins(1000, rng), coins(1, rng)

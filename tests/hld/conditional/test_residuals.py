@@ -9,7 +9,7 @@ from scipy.stats import chi2, norm
 
 from hld import HLDTest
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.residuals import ShownShares, are_enough, residuals, share_shown
+from hld.conditional.residuals import ShownShares, are_enough, residuals
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, rat_spn, sample
 
 CIRCUITS = zoo.circuits()
@@ -183,9 +183,3 @@ def test_a_column_that_few_reference_rows_show_is_compared_with_these(metric, co
 
     assert pvalue(1000) == pytest.approx(pvalue(40), rel=0.1)
     assert pvalue(1000) > 0.05
-
-
-def test_the_share_of_rows_that_show_a_residual_is_weighed_by_variances():
-    shown = np.array([[[True, True], [True, False]], [[False, False], [True, False]]])
-    assert share_shown(shown, np.array([1.0, 2.0])).tolist() == [(1 + 4 * 0.5) / 5, 0.5 / 5]
-    assert share_shown(shown, np.zeros(2)).tolist() == [1, 1]

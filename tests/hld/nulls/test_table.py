@@ -24,10 +24,10 @@ def reference(rows):
 @pytest.mark.parametrize(
     ("n", "trials"),
     [
-        (2, 400),
-        (3, 400),
-        (9, 400),
-        (40, 100),
+        (2, 150),
+        (3, 150),
+        (9, 150),
+        (40, 80),
         *(pytest.param(n, 3000, marks=pytest.mark.slow) for n in (2, 3, 9, 40)),
     ],
 )

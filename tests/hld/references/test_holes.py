@@ -45,23 +45,6 @@ def test_the_reference_of_a_batch_averages_over_its_patterns(rng):
     )
 
 
-def test_what_is_drawn_of_the_reference_has_its_moments():
-    """Means within six standard errors; the variance of a batch mean is S / T, and that of a row is S."""
-    circuit = zoo.circuits()["hclt_like"]
-    rng = np.random.default_rng(0)
-    batch = np.where(rng.random((4, circuit.num_variables)) < 0.4, -1, 0)
-    reference = HolePatterns(circuit, select_nodes(circuit)).reference(batch)
-    for drawn, share in (
-        (reference.rows(20_000, rng), 1.0),
-        (reference.batch_means(4, 8_000, rng), 0.25),
-        (reference.batch_means(2, 8_000, rng), 0.5),
-    ):
-        variances = share * reference.diagonal()
-        assert (np.abs(drawn.mean(axis=0)) <= 6 * np.sqrt(variances / len(drawn)) + 1e-15).all()
-        spread = (drawn**2).std(axis=0) / np.sqrt(len(drawn))
-        assert (np.abs((drawn**2).mean(axis=0) - variances) <= 6 * spread + 1e-15).all()
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "whitened")])
 def test_level_and_power_with_holes(metric):

@@ -11,7 +11,6 @@ from hld.metrics.named import METRICS, OF_SCORES, build_metric
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance
 from hld.references.holes import HolePatterns
-from hld.references.reference import Covariance, Reference
 from hld.references.rows import row_reference
 from hld.vectors.linear_maps import DenseRows
 from pcircuit import sample
@@ -30,27 +29,6 @@ def references():
         "rows": row_reference(CIRCUIT, NODES, rows),
         "holes": HolePatterns(CIRCUIT, NODES).reference(holes),
     }
-
-
-def members(protocol):
-    """Names of the methods and properties of a protocol, those of its bases included."""
-    return {
-        name for base in protocol.__mro__[:-3] for name in vars(base) if not name.startswith("_")
-    }
-
-
-@pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
-def test_a_reference_has_all_that_nulls_ask_for(kind):
-    reference = references()[kind]
-    assert {"trace", "eigenvalues"} < members(Covariance) < members(Reference)
-    assert all(hasattr(reference, name) for name in members(Reference))
-    assert len(reference.mean) == reference.vectors.size == len(NODES)
-    np.testing.assert_array_equal(reference.nodes, NODES)
-    assert reference.circuit is CIRCUIT
-    assert reference.num_rows == (60 if kind == "rows" else None)
-    model = CircuitReference(CIRCUIT, NODES)
-    np.testing.assert_allclose(reference.model.mean, model.mean, atol=1e-14)
-    assert reference.model.num_rows is None
 
 
 @pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])

@@ -9,14 +9,12 @@ import zoo
 
 import hld.references.rows as rows_module
 from hld import select_nodes
-from hld.metrics.named import build_metric
 from hld.references.rows import (
     RowReference,
     resampled_weights,
     row_reference,
 )
 from hld.vectors.linear_maps import Scaled, Stretched, Window
-from hld.vectors.row_products import squared_distances
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -71,19 +69,6 @@ def test_nodes_that_vary_by_rounding_only_have_no_variance(seed):
     values = reference.eigenvalues()
     assert (values >= 0).all()
     assert (values == 0).sum() >= constant.sum()
-
-
-def test_lengths_of_rows_are_those_of_products_that_are_known():
-    reference = row_reference(CIRCUIT, NODES, sample(CIRCUIT, 20, rng=0))
-    parts = "euclidean", "standardized", "marginals", "whitened_fine"
-    metrics = tuple(build_metric(part, reference) for part in parts)
-    expected = squared_distances(metrics, reference.table)
-    for metric in metrics:
-        reference.under(metric)
-    assert all(metric in reference.known for metric in metrics)
-    np.testing.assert_allclose(
-        reference.squared(metrics), expected, rtol=1e-9, atol=1e-12 * expected.max()
-    )
 
 
 @pytest.mark.parametrize("n", [15, 90])

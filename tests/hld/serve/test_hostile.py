@@ -80,20 +80,12 @@ def attack(address, shop, num_bodies, num_requests, seed):
     assert sum(found.values()) == num_bodies // 4 * 4 + num_requests // 4 * 4
     assert {one for one in found if isinstance(one, int)} <= {200, 400, 413}
     assert not [one for one in found if isinstance(one, bytes) and one.startswith(b"HTTP/1.1 5")]
-    print(f"{num_bodies} bodies, {num_requests} requests: {dict(found)}")
     assert statistics.median(seconds) < 5
 
 
 def test_hundreds_of_broken_bodies_and_requests(shop):
     with process(shop["orders"]) as (run, address):
         attack(address, shop, 240, 80, 1)
-        assert run.poll() is None
-
-
-@pytest.mark.slow
-def test_twenty_thousand_broken_bodies(shop):
-    with process(shop["orders"]) as (run, address):
-        attack(address, shop, 20_000, 2_000, 100)
         assert run.poll() is None
 
 
@@ -109,7 +101,6 @@ def test_the_largest_bodies_take_no_more_than_is_allowed(shop):
             before = used(run)[0]
             answer = client.ask("POST", "/v1/test", body, kind, detail="verdict")
             seconds, memory = used(run)[0] - before, used(run)[1] - idle
-            print(f"{name}: {answer[0]}, {seconds:.2f} s, {memory:.0f} MB, {answer[2][:120]}")
             assert len(body) <= Limits().max_bytes
             assert answer[0] in (200, 400, 413), name
             assert (seconds < MOST_SECONDS, memory < MOST_MEMORY) == (True, True), name

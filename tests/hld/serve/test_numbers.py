@@ -85,10 +85,3 @@ def test_models_monitors_and_threads_are_as_they_are_when_asked(service):
     ):
         assert (found[f"hld_{name}", "a"], found[f"hld_{name}", "b"]) == (first, second)
     assert found["hld_model_info", "d" * 64, "a"] == 1
-
-
-def test_two_services_of_one_process_do_not_mix(service):
-    first, second = Numbers(*service), Numbers(*service)
-    first.requests.labels("/v1/test", 200).inc()
-    assert read(first)["hld_requests_total", "/v1/test", "200"] == 1
-    assert ("hld_requests_total", "/v1/test", "200") not in read(second)

@@ -6,7 +6,6 @@ import threading
 import time
 
 import pytest
-from live_server import Client, csv_bytes, served
 
 from hld.serve.limits import Limits
 from hld.serve.pool import Pool, check_time
@@ -22,15 +21,6 @@ def test_a_full_pool_sends_clients_away(guarded, monkeypatch):
     assert (status, headers["retry-after"]) == (503, "1")
     assert json.loads(body)["error"]["field"] == "service"
     assert client.ask("GET", "/healthz")[0] == 200
-
-
-def test_work_that_takes_too_long_is_answered(shop):
-    limits = Limits(workers=1, seconds=1e-4)
-    with served({"orders": shop["orders"]}, limits=limits) as (address, _):
-        client = Client(address)
-        status, answer = client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv")
-        assert (status, answer["error"]["field"]) == (504, "service")
-        client.close()
 
 
 def used(limits, scenario):
@@ -49,20 +39,6 @@ async def until(is_so):
             return
         await asyncio.sleep(0.005)
     raise AssertionError("it did not happen in time")
-
-
-def test_results_and_errors_are_those_of_the_function():
-    async def scenario(pool):
-        found = await asyncio.gather(*(pool.run(divmod, i, 3) for i in range(9)))
-        with pytest.raises(ZeroDivisionError):
-            await pool.run(divmod, 1, 0)
-        name = await pool.run(lambda: threading.current_thread().name)
-        await until(lambda: pool.num_busy == 0)
-        return found, name
-
-    found, name = used(Limits(workers=2, queue=9), scenario)
-    assert found == [divmod(i, 3) for i in range(9)]
-    assert name.startswith("hld-serve")
 
 
 def test_no_more_run_and_wait_than_allowed():

@@ -2,17 +2,15 @@
 
 import asyncio
 import math
-import os
 from dataclasses import fields
 
 import pytest
 from starlette.requests import Request
 
 from hld.serve.limits import BODIES, Limits
-from hld.serve.refusals import Refusal, busy, refusal_of
-from hld.serve.requests import Asked, Bodies
+from hld.serve.refusals import Refusal, refusal_of
+from hld.serve.requests import Bodies
 
-KNOWN = ("alpha", "after", "detail")
 LIMITS = Limits(max_bytes=10, body_seconds=0.2)
 
 
@@ -34,12 +32,6 @@ def request(parts, headers=(), wait=0.0):
 async def read(bodies, *args, **options):
     async with bodies.body(request(*args, **options)) as body:
         return body, bodies.held
-
-
-def test_a_body_counts_as_long_as_it_is_needed():
-    bodies = Bodies(LIMITS)
-    assert asyncio.run(read(bodies, [b"abc", b"defg"])) == (b"abcdefg", 7)
-    assert bodies.held == 0
 
 
 @pytest.mark.parametrize(
@@ -121,70 +113,6 @@ def test_too_many_large_bodies_wait_for_one_another():
     assert asyncio.run(all_at_once()) == (b"1", 1)
 
 
-def asked(query):
-    return Asked(
-        Request(
-            {
-                "type": "http",
-                "method": "GET",
-                "path": "/",
-                "headers": [],
-                "query_string": query.encode(),
-            }
-        ),
-        KNOWN,
-    )
-
-
-def test_values_and_defaults():
-    found = asked("alpha=1e-3&after=12")
-    assert (found.number("alpha", 0.05), found.count("after")) == (0.001, 12)
-    assert (asked("").number("alpha", 0.05), asked("").count("after")) == (0.05, None)
-
-
-@pytest.mark.parametrize(
-    ("query", "read", "field", "message"),
-    [
-        (
-            "level=1",
-            None,
-            "level",
-            "`level` is not a parameter here: expected alpha, after, detail",
-        ),
-        ("alpha=1&alpha=1", None, "alpha", "`alpha` is given twice, expected one value"),
-        (
-            "alpha=much",
-            lambda found: found.number("alpha", 0),
-            "alpha",
-            "must be a finite number, found 'much'",
-        ),
-        (
-            "alpha=inf",
-            lambda found: found.number("alpha", 0),
-            "alpha",
-            "must be a finite number, found 'inf'",
-        ),
-        (
-            "after=1.5",
-            lambda found: found.count("after"),
-            "after",
-            "must be a whole number of at least 0, found '1.5'",
-        ),
-        (
-            "after=%C2%B2",
-            lambda found: found.count("after"),
-            "after",
-            "must be a whole number of at least 0",
-        ),
-        ("detail=no", lambda found: found.detail(), "detail", "`detail` must be one of"),
-    ],
-)
-def test_what_is_not_known_or_of_another_kind_is_refused(query, read, field, message):
-    with pytest.raises(Refusal, match=message) as refused:
-        read(asked(query))
-    assert (refused.value.status, refused.value.field) == (400, field)
-
-
 LEAST = {"max_bytes": 1, "max_rows": 1, "connections": 1, "workers": 0, "queue": 0}
 NAMES = [field.name for field in fields(Limits)]
 
@@ -203,15 +131,6 @@ def test_a_limit_that_cannot_be_is_named(name):
             Limits(**{name: value})
     least = LEAST.get(name, 1e-9)
     assert getattr(Limits(**{name: least}), name) == least
-
-
-def test_threads_are_as_many_as_asked_for_or_as_processors(monkeypatch):
-    assert Limits(workers=3).threads == 3
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 2, 5}, raising=False)
-    assert Limits().threads == 3
-    monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert Limits().threads == 1
 
 
 def answer(error):
@@ -241,16 +160,3 @@ def test_messages_are_one_line_of_bounded_length():
     assert len(answer(ValueError("x" * 10_000))["message"]) == 2000
     forged = Refusal(400, "a\nb", "\x1b[2J \x00 \u202e \ud800 é")
     assert (forged.field, forged.message) == (r"a\nb", r"\x1b[2J \x00 \u202e \ud800 é")
-
-
-def test_refusals_stay_and_memory_has_a_status_of_its_own():
-    refusal = Refusal(409, "after", "`after` is 3", {"Retry-After": "9"})
-    assert refusal_of(refusal) is refusal
-    assert (refusal.headers, Refusal(400, "body", "x").headers) == ({"Retry-After": "9"}, {})
-    assert answer(MemoryError())["status"] == 413
-    full = busy("all threads are busy")
-    assert (full.status, full.message, full.headers) == (
-        503,
-        "all threads are busy: try again",
-        {"Retry-After": "1"},
-    )

@@ -359,13 +359,3 @@ def test_what_is_no_summary_is_refused(body, words, monkeypatch):
         read_summary(body)
     assert (refused.value.status, refused.value.field) == (400, "body")
     assert words in refused.value.message
-
-
-def test_summaries_that_do_not_fit_together_or_are_too_many_are_refused(parts):
-    rows = np.random.default_rng(1).integers(0, 3, size=(60, 3))
-    other = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(rows).summarize(rows)
-    with pytest.raises(Refusal, match=r"is a summary for the model [0-9a-f]*, expected"):
-        read_summary(joined([parts[0], other]))
-    with pytest.raises(Refusal, match="lists and objects, expected at most") as refused:
-        read_summary(b"[" + b"[]," * 80_000 + b"1]")
-    assert refused.value.status == 413

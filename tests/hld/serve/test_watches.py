@@ -9,7 +9,6 @@ import pytest
 import hld
 from hld.serve import watches
 from hld.serve.models import Models
-from hld.serve.refusals import Refusal
 from hld.serve.watches import Watch, lock_states
 
 
@@ -43,18 +42,6 @@ def test_a_state_that_cannot_be_written_is_not_taken(coins, tmp_path, monkeypatc
     assert watch_of(detector, tmp_path).observe(some, after=10).num_rows == 15
 
 
-def test_the_history_of_a_monitor_stays_short(coins, monkeypatch):
-    monkeypatch.setattr(watches, "MOST_POINTS", 16)
-    detector, rows = coins
-    watch = watch_of(detector)
-    for _ in range(40):
-        watch.observe(rows[:1])
-    found = [point[0] for point in watch.history]
-    assert len(found) <= 16
-    assert (found[0], found[-1]) == (0, 40)
-    assert found == sorted(set(found))
-
-
 def test_rows_in_parts_count_as_those_of_one_monitor(coins):
     detector, rows = coins
     watch, monitor = watch_of(detector), hld.Monitor(detector)
@@ -65,18 +52,6 @@ def test_rows_in_parts_count_as_those_of_one_monitor(coins):
     assert watch.last is found
     assert [point[0] for point in watch.history] == [0, 50, 50, 200]
     assert watch.history[0][2] == 1.0
-
-
-def test_nobody_counts_rows_twice(coins):
-    detector, rows = coins
-    watch, some = watch_of(detector), rows[:5]
-    assert watch.observe(some, after=0).num_rows == 5
-    for after in (0, 4, 6):
-        said = f"`after` is {after}, but the monitor has 5 rows: these rows have been counted"
-        with pytest.raises(Refusal, match=said) as refused:
-            watch.observe(some, after=after)
-        assert (refused.value.status, refused.value.field) == (409, "after")
-    assert watch.observe(some, after=5).num_rows == 10
 
 
 def test_a_reset_forgets_rows_alarm_and_history(coins, tmp_path):

@@ -1,8 +1,6 @@
 """A counted table judged: which tests apply, their parts of the level, and one p-value for all of them."""
 
-import copy
 import json
-import math
 import pathlib
 from dataclasses import replace
 
@@ -160,16 +158,6 @@ def test_a_detector_without_held_out_rows_has_the_distances_alone():
         judge_counts(learned, counted(learned, table[300:320]), 0.05)
 
 
-def test_the_rows_of_the_reference_themselves_are_no_shift(detector):
-    """Their own counts: every distance is 0."""
-    own = counted(detector, odd_table(700, 0))
-    found = judge_counts(detector, own, 0.5)
-    assert not found.reject
-    assert found.effect == 0
-    assert found.num_missing == own.report.num_missing.sum() > 0
-    assert found.num_samples == 700
-
-
 def test_what_counts_cannot_tell_is_refused(detector):
     table = pd.DataFrame(np.random.default_rng(1).integers(0, 3, size=(200, 2)), columns=["a", "b"])
     for fitting in ({"groups": np.arange(200) // 10}, {"order": "time"}):
@@ -183,32 +171,6 @@ def test_what_counts_cannot_tell_is_refused(detector):
             judge(other, "", "t")
     with pytest.raises(ValueError, match="`alpha` must be"):
         judge(detector, "", "t", alpha=1.5)
-
-
-def test_columns_whose_rare_levels_are_counted_as_unseen_ones_have_no_new_values(
-    detector, monkeypatch
-):
-    """A database cannot tell the one from the other: held-out rows with new values of them are not compared."""
-    kept = replace(detector.new_values_, new=np.maximum(detector.new_values_.new, 1))
-    detector = copy.copy(detector)
-    detector.new_values_ = kept
-    found, seen = counted(detector, odd_table(300, 3)), []
-    told = [getattr(column, "merged", False) for column in found.columns]
-    assert any(told)
-    monkeypatch.setattr(
-        judging,
-        "data_quality",
-        lambda *given, **options: seen.append(options["kept"]) or data_quality(*given, **options),
-    )
-    judge_counts(detector, found, 0.05)
-    (own,) = seen
-    assert own.new.tolist() == np.where(told, 0, kept.new).tolist()
-    assert (own.shown == kept.shown).all()
-
-
-@pytest.fixture(scope="module")
-def result(detector):
-    return judge_counts(detector, counted(detector, odd_table(100, 10)), 0.05)
 
 
 def test_the_result_is_one_of_json(detector, tmp_path):
@@ -226,49 +188,3 @@ def test_the_result_is_one_of_json(detector, tmp_path):
     detector.save(tmp_path / "m.hld")
     again = hld.sql.test(hld.load(tmp_path / "m.hld"), connection, "t")
     assert again.pvalue == result.pvalue
-
-
-@pytest.mark.parametrize(
-    ("pvalue", "alpha", "statistic", "threshold"),
-    [
-        (0.01, 0.1, 2.0, 1.0),
-        (1.0, 1e-3, 0.0, 3.0),
-        (0.0, 0.05, 300.0, -math.log10(0.05)),
-        (1e-200, 0.5, 200.0, math.log10(2)),
-    ],
-)
-def test_statistic_and_threshold_are_logarithms_of_p_value_and_level(
-    result, pvalue, alpha, statistic, threshold
-):
-    found = replace(result, pvalue=pvalue, alpha=alpha)
-    assert (found.statistic, found.threshold) == (
-        pytest.approx(statistic),
-        pytest.approx(threshold),
-    )
-    assert math.copysign(1, found.statistic) == 1  # also of p = 1
-    assert (found.statistic >= found.threshold) == (pvalue <= alpha)
-
-
-def test_for_programs_it_is_a_result_of_a_detector_with_parts(detector, result):
-    values, rows = result.to_dict(), detector.test(odd_table(100, 10)).to_dict()
-    assert set(rows) <= set(values) | {"holes"}
-    assert {"parts", "num_queries", "pvalues", "metrics"} <= set(values)
-    assert values["null"] == "counts"
-    assert (values["inflation"], values["null_error"], values["effect_interval"]) == (
-        1.0,
-        None,
-        None,
-    )
-    assert values["metrics"] == list(result.metrics)
-    assert len(values["columns"]) == len(detector.encoder_.columns)
-    assert {type(value) for value in values.values()} <= {
-        float,
-        int,
-        bool,
-        str,
-        list,
-        dict,
-        type(None),
-    }
-    assert values == json.loads(json.dumps(values))
-    assert np.isfinite(result.pvalues).all()

@@ -165,24 +165,6 @@ def test_collations_play_no_part(kind):
 
 
 @pytest.mark.parametrize(
-    "levels",
-    [
-        [datetime.date(2024, 3, 1), datetime.date(2024, 3, 3)],
-        ["2024-03-01", "2024-03-03"],
-        [datetime.date(2024, 3, 1)],
-        ["2024-03-01", "word"],
-    ],
-    ids=str,
-)
-def test_days_are_levels_that_are_dates(levels):
-    detector = fitted(
-        pd.Series([levels[i % len(levels)] for i in range(60)], dtype=object), categorical=["x"]
-    )
-    cells = [datetime.date(2024, 3, 1), datetime.date(2024, 3, 2), datetime.date(2024, 3, 3), None]
-    assert counted(detector, cells, "DATE") == encoded(detector, cells)
-
-
-@pytest.mark.parametrize(
     ("levels", "kind"),
     [
         (["01.03.2024", "03.03.2024"], "DATE"),
@@ -218,26 +200,6 @@ def test_levels_in_any_form_are_the_times_that_they_stand_for(levels, kind):
     )
     own = [one.date() if kind == "DATE" and one is not None else one for one in cells]
     assert counted(detector, cells, kind) == encoded(detector, own)
-
-
-def test_days_are_also_levels_that_are_time_stamps_of_midnight():
-    detector = fitted(pd.Series([str(DAYS[i % 3]) for i in range(60)]), categorical=["x"])
-    assert counted(detector, [DAYS[0].date(), DAYS[1].date(), None], "DATE") == encoded(
-        detector, [str(DAYS[0]), "new", None]
-    )
-
-
-def test_columns_of_numbers_take_no_text():
-    detector = fitted(np.random.default_rng(0).normal(size=60))
-    found = counted(detector, ["1.5", "word", None], "VARCHAR")
-    assert found == [0] * (len(found) - 1) + [3]
-
-
-def test_flags_are_numbers_where_numbers_are_expected():
-    detector = fitted(np.random.default_rng(0).normal(size=60))
-    assert counted(detector, [True, False, None], "BOOLEAN") == counted(
-        detector, [1.0, 0.0, None], "DOUBLE"
-    )
 
 
 @pytest.mark.parametrize(

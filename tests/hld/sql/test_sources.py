@@ -202,12 +202,6 @@ def test_tables_of_no_database_are_refused(detector):
         hld.sql.count(detector, ibis.table({"a": "int64", "b": "int64"}, name="t"))
 
 
-def test_messages_have_no_colours_of_a_terminal(detector):
-    with pytest.raises(ValueError, match=r"cannot be read: ") as caught:
-        hld.sql.count(detector, duckdb.connect(), "SELECT * FROM (")
-    assert "\x1b" not in str(caught.value)
-
-
 def test_connections_of_other_libraries_are_refused_by_name(detector):
     with (
         contextlib.closing(sqlite3.connect(":memory:")) as source,

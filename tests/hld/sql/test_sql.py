@@ -6,7 +6,6 @@ import pathlib
 import shutil
 import sqlite3
 import subprocess
-from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 from sql_tables import OPTIONS, QUOTES, local_counts, odd_table
 
 import hld
-from hld.sql.slots import codes_of_slots
 
 pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
@@ -405,19 +403,6 @@ def test_ibis_tables_and_files(detector, tmp_path):
         hld.sql.test(detector, table.get_backend(), '-- all\nSELECT * FROM "a b"').pvalue
         == expected.pvalue
     )
-
-
-def test_slots_follow_the_policy_of_a_column():
-    column = hld.fit_encoder([["a"], ["b"]]).columns[0]
-    assert codes_of_slots(replace(column, unseen="missing"))[0].tolist() == [-1, -1, 0, 1, -1]
-    bins = hld.fit_encoder([[float(k)] for k in range(100)]).columns[0]
-    assert codes_of_slots(replace(bins, unseen="missing"))[0].tolist() == [
-        -1,
-        -1,
-        -1,
-        *range(8),
-        -1,
-    ]
 
 
 @pytest.mark.parametrize(

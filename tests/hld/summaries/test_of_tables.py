@@ -1,7 +1,5 @@
 """Tables to sums and counts: in chunks as in whole, what is absent, and what a detector makes of the counts."""
 
-import pathlib
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -182,47 +180,3 @@ def test_record_batches_and_tables_give_the_summary_of_the_table(arrow_table, of
     assert summarize(arrow_table[:0]).num_rows == 0
     with pytest.raises(TypeError, match="`detector` must be a fitted HLDDetector"):
         hld.arrow_summarizer(hld.HLDDetector())
-
-
-@pytest.fixture
-def workers(monkeypatch):
-    """Processes started from here run this interpreter, find this library, and listen to this machine alone."""
-    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).resolve().parents[3]))
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # of Spark, about a pandas newer than itself
-@pytest.mark.usefixtures("workers")
-def test_spark(arrow_table, of_arrow):
-    sql = pytest.importorskip("pyspark.sql")
-    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    try:
-        spark = builder.getOrCreate()
-    except Exception as error:  # no Java
-        pytest.skip(f"Spark does not start: {str(error)[:200]}")
-    try:
-        frame = spark.createDataFrame(arrow_table.to_pandas()).repartition(3)
-        rows = frame.mapInArrow(hld.arrow_summarizer(of_arrow), "summary string").collect()
-    finally:
-        spark.stop()
-    assert len(rows) == 3
-    assert_equal(summed(rows), of_arrow.summarize(arrow_table))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.usefixtures("workers")
-def test_ray(arrow_table, of_arrow):
-    ray = pytest.importorskip("ray")
-    data = pytest.importorskip("ray.data")
-    ray.init(num_cpus=2, include_dashboard=False, ignore_reinit_error=True, log_to_driver=False)
-    try:
-        parts = data.from_arrow([arrow_table[:300], arrow_table[300:]])
-        rows = parts.map_batches(
-            hld.arrow_summarizer(of_arrow), batch_format="pyarrow", batch_size=None
-        ).take_all()
-    finally:
-        ray.shutdown()
-    assert_equal(summed(rows), of_arrow.summarize(arrow_table))

@@ -69,15 +69,6 @@ def test_sums_are_those_of_squares_and_fourth_powers_and_of_rows_farther_than_al
         np.testing.assert_allclose(getattr(parts, name), getattr(found, name))
 
 
-def test_sketches_are_those_of_what_the_metric_makes_of_a_row():
-    """One matrix of signs for each number of directions, whatever the metric."""
-    (signs,) = sketches_of((Scaled("euclidean", np.ones(2)),))
-    assert signs.shape == (2, SKETCH)
-    assert set(np.abs(signs).ravel().tolist()) == {SKETCH**-0.5}
-    rows = np.eye(3)
-    np.testing.assert_allclose(rows @ sketches_of((DENSE,))[0], DENSE.apply(rows) @ signs)
-
-
 def test_squared_norms_of_sketches_are_too_large_by_as_much_as_the_module_says(rng):
     """On average over covariances, for the signs that are used and for others."""
     l = 40

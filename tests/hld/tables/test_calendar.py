@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.tables.calendar import Derived, part_of, with_parts
+from hld.tables.calendar import part_of
 from hld.tables.cells import read_table
-from hld.tables.factored import whole_cells
 
 SMALL = {"num_latents": 2, "num_epochs": 3, "num_resamples": 99}
 
@@ -91,18 +90,6 @@ def test_what_is_no_part_is_refused():
     ]
     schema = hld.TableSchema(hld.calendar_columns("when"))
     assert hld.TableSchema.from_dict(schema.to_dict()) == schema
-
-
-def test_parts_are_added_where_their_source_is_and_they_are_not():
-    derived = (Derived("day.weekday", "day", "weekday"), Derived("other.month", "other", "month"))
-    days = np.array(["2026-11-21", "2026-11-23"], dtype="M8[D]")
-    found = with_parts(read_table(pd.DataFrame({"day": days})), derived, ("day", "other"), True)
-    assert found.names == ("day", "day.weekday")
-    assert whole_cells(found.arrays[1]).tolist() == ["Sat", "Mon"]
-    own = read_table(pd.DataFrame({"day": days, "day.weekday": ["a", "b"]}))
-    kept = with_parts(own, derived, ("day", "other"), True)
-    assert kept.names == ("day", "day.weekday")
-    assert whole_cells(kept.arrays[1]).tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize(

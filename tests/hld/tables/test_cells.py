@@ -1,7 +1,6 @@
 """Cells of a table: missing values, equality by value, unseen levels."""
 
 import datetime
-import decimal
 import enum
 import math
 import pathlib
@@ -13,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-import representations
 from tables import codes_of, column
 
 import hld
@@ -22,8 +20,6 @@ from hld.tables.column_names import own_names
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.learn_schema import fit_encoder
 from hld.tables.single_cells import (
-    as_keys,
-    first_unhashable,
     is_blank,
     not_a_level,
     not_a_number,
@@ -179,27 +175,6 @@ def test_a_column_is_learned_as_if_empty_texts_were_missing():
 
 
 # Every form of a table
-
-
-def test_every_form_of_a_table_is_encoded_alike(tmp_path):
-    table = np.random.default_rng(5).integers(0, 5, size=(40, 4))
-    encoder = fit_encoder(table)
-    plain = encoder.encode(table)[0]
-    for name, form in representations.complete(table, tmp_path).items():
-        written = repr(form)
-        np.testing.assert_array_equal(
-            encoder.encode(form)[0]
-            if not hasattr(form, "columns")
-            else fit_encoder(form).encode(form)[0],
-            plain,
-            err_msg=name,
-        )
-        np.testing.assert_array_equal(
-            fit_encoder(form).encode(table)[0] if not hasattr(form, "columns") else plain,
-            plain,
-            err_msg=f"fitted to {name}",
-        )
-        assert repr(form) == written, f"{name} was modified"
 
 
 @pytest.mark.parametrize(
@@ -432,15 +407,6 @@ def test_what_no_text_tells_from_another_is_no_level(cell):
         raise not_a_level(cell, "x")
 
 
-def test_cells_that_cannot_be_looked_up_are_found_or_replaced():
-    signal = Decimal("sNaN")
-    assert first_unhashable([1, "a", None, (1, 2)]) is None
-    assert first_unhashable([1, [2], {3}]) == [2]
-    assert as_keys([signal, Decimal("nan"), 1, None])[::2] == [None, 1]
-    with pytest.raises((TypeError, ValueError, decimal.InvalidOperation)):
-        hash(signal)
-
-
 @pytest.mark.parametrize(
     ("cell", "what", "then"),
     [
@@ -629,15 +595,3 @@ def test_what_only_some_functions_refuse_has_the_name_too(detector, odd):
     assert "encoder" not in str(raised.value)  # nothing that the caller does not have
 
 
-def test_columns_have_their_own_names_by_place_where_a_table_is_matched_by_place():
-    named, unnamed = fit_encoder(frame()), fit_encoder(frame().to_numpy())
-    rows = frame().to_numpy()
-    assert own_names(read_table(rows), named) == ["age", "job", "won", "size"]
-    assert (
-        own_names(read_table(rows), unnamed)
-        == own_names(read_table(frame()), unnamed)
-        == ["x0", "x1", "x2", "x3"]
-    )
-    assert own_names(read_table(rows[:, [0, 0, 1, 2, 3]]), unnamed) == [None] * 5
-    assert own_names(read_table(frame(day=3)[["day", "won", "job"]]), named) == [None, "won", "job"]
-    assert own_names(read_table(rows)) == [None] * 4

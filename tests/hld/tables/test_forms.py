@@ -14,7 +14,7 @@ from tables import codes_of
 
 import hld
 from hld.tables.cells import read_table
-from hld.tables.factored import BLOCK_ROWS, Factored, Unreadable, object_cells, whole_cells
+from hld.tables.factored import BLOCK_ROWS, Factored, whole_cells
 from hld.tables.forms import named_rows
 from hld.tables.schemas.learn_schema import fit_encoder
 
@@ -498,25 +498,6 @@ def test_cells_counts_and_values_are_those_of_the_rows(dtype, N, rng):
         )
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [],
-        [1, "x", None],
-        [(1, 2), (3, 4)],
-        [[1, 2], [3]],
-        [np.ones(2), np.zeros(2)],
-        [{"a": 1}],
-        ["ab", "cd"],
-    ],
-    ids=str,
-)
-def test_cells_of_any_kind_stay_the_objects_that_they_are(cells):
-    found = object_cells(cells)
-    assert (found.dtype, found.shape) == (object, (len(cells),))
-    assert all(one is cell for one, cell in zip(found.tolist(), cells, strict=True))
-
-
 NUMBERS = {"a": [1, 2, 1]}
 
 
@@ -578,16 +559,3 @@ def test_it_is_refused_where_it_is_learned_or_known(name):
             TypeError, match=r"column 'new' holds nested values .*leave it out .*--drop"
         ):
             fit_encoder(odd_tables()[name])
-
-
-def test_whatever_is_asked_for_is_refused():
-    column = Unreadable(3, ValueError, "no values")
-    assert len(column) == 3
-    for ask in (
-        lambda: column.dtype,
-        lambda: column[0],
-        lambda: list(column),
-        lambda: np.asarray(column),
-    ):
-        with pytest.raises(ValueError, match=r"^no values$"):
-            ask()

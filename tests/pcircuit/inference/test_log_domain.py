@@ -2,8 +2,8 @@
 
 import naive
 import numpy as np
+import precise
 import pytest
-import wide_queries
 import zoo
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,22 +103,19 @@ def three_variables(size, last=1.0):
     )
 
 
-def logs(wide):
-    """Logarithms as doubles."""
-    return np.array([float(log) for log in wide.logs()])
-
-
 @pytest.mark.parametrize("last", [1.0, 1e-300])
 @pytest.mark.parametrize("size", [1e90, LARGE, 1.5e308])
 def test_logarithms_are_finite_and_right(engine, size, last):
     circuit = three_variables(size, last)
-    shown, products = wide_queries.unit_values(circuit, STATES)
+    shown, products = precise.unit_values(circuit, STATES)
     assert may_overflow(circuit) == (size > 1e90)
-    np.testing.assert_allclose(log_likelihood(circuit, STATES), logs(shown[-1][0]), rtol=1e-14)
+    np.testing.assert_allclose(
+        log_likelihood(circuit, STATES), precise.doubles(precise.logs(shown[-1][0])), rtol=1e-14
+    )
     nodes = np.flatnonzero(
         circuit.nodes.kind != "product"
     )  # products far behind others may be given as 0
-    expected = wide_queries.in_node_order(shown, products).to_double().T[:, nodes]
+    expected = precise.doubles(precise.in_node_order(shown, products)).T[:, nodes]
     found = node_likelihoods(circuit, STATES, nodes=nodes)
     np.testing.assert_allclose(found, expected, rtol=1e-11)  # inf where the doubles end
     assert np.isinf(found).any() == (size > 1e90)
@@ -134,9 +131,9 @@ def test_flows_of_rows_that_overflow(engine):
     circuit, weights = three_variables(LARGE), np.arange(1.0, len(STATES) + 1)
     flows = expected_flows(circuit, STATES, weights=weights)
     for found, expected in zip(
-        flows.by_region(circuit), wide_queries.flows(circuit, STATES, weights), strict=True
+        flows.by_region(circuit), precise.flows(circuit, STATES, weights), strict=True
     ):
-        np.testing.assert_allclose(found, expected.to_double(), rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(found, precise.doubles(expected), rtol=1e-11, atol=1e-14)
     possible = np.isfinite(log_likelihood(circuit, STATES))
     assert possible.all()
     assert flows.log_likelihood == pytest.approx(

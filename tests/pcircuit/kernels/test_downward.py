@@ -1,10 +1,10 @@
-"""The compiled downward pass: flows against wide numbers, on circuits that take every branch."""
+"""The compiled downward pass: flows against Decimals, on circuits that take every branch."""
 
 import itertools
 
 import numpy as np
+import precise
 import pytest
-import wide_queries
 from kernel_circuits import CIRCUITS, rows
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows
@@ -17,18 +17,17 @@ def assert_flows(circuit, data, weights):
     for region, found, expected in zip(
         circuit.regions,
         flows.by_region(circuit),
-        wide_queries.flows(circuit, data, weights),
+        precise.flows(circuit, data, weights),
         strict=True,
     ):
-        expected = expected.to_double()
+        expected = precise.doubles(expected)
         if found.ndim == 1:
             used = region.weights.nonzero()
             np.testing.assert_array_equal(expected[region.dense_weights() == 0], 0)
             expected = expected[used]
             found = found[region.weights.data > 0]
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=2.0**-60 * weights.sum())
-    possible = wide_queries.unit_values(circuit, data)[0][-1][0]
-    logs = np.array([float(log) for log in possible.logs()])
+    logs = precise.doubles(precise.logs(precise.unit_values(circuit, data)[0][-1][0]))
     counted = weights > 0
     assert flows.log_likelihood == pytest.approx(
         float(weights[counted] @ logs[counted]), rel=1e-13, abs=1e-13

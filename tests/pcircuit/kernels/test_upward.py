@@ -1,4 +1,4 @@
-"""The compiled upward pass against its NumPy twin and against wide numbers, on circuits that take every branch.
+"""The compiled upward pass against its NumPy twin and against Decimals, on circuits that take every branch.
 
 All circuits are small, so that the kernels may also run as plain Python (NUMBA_DISABLE_JIT=1).
 """
@@ -6,8 +6,8 @@ All circuits are small, so that the kernels may also run as plain Python (NUMBA_
 import itertools
 
 import numpy as np
+import precise
 import pytest
-import wide_queries
 from kernel_circuits import CIRCUITS, rows
 
 from pcircuit import (
@@ -26,7 +26,7 @@ from pcircuit.kernels.packing import pack
 
 def assert_right(circuit, found, data):
     """All units, as far as doubles reach: products far behind the best one of their region may be 0."""
-    expected = wide_queries.in_node_order(*wide_queries.unit_values(circuit, data)).to_double()
+    expected = precise.doubles(precise.in_node_order(*precise.unit_values(circuit, data)))
     is_product, regions = circuit.nodes.kind == "product", circuit.nodes.region
     for r in np.unique(regions):
         of_region = regions == r
@@ -46,7 +46,7 @@ def test_every_unit_is_right_whatever_was_rescaled(name, engine, rng):
     data = rows(circuit, rng)
     found = node_likelihoods(circuit, data).T
     assert_right(circuit, found, data)
-    logs = [float(log) for log in wide_queries.unit_values(circuit, data)[0][-1][0].logs()]
+    logs = precise.doubles(precise.logs(precise.unit_values(circuit, data)[0][-1][0]))
     np.testing.assert_allclose(log_likelihood(circuit, data), logs, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(
         mean_node_likelihoods(circuit, data), found.mean(axis=1), rtol=1e-11, atol=1e-300

@@ -6,7 +6,6 @@ import pytest
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood, sample
 from pcircuit.learning.continuous_mixture import (
-    Adam,
     Decoder,
     coded,
     continuous_mixture,
@@ -15,7 +14,6 @@ from pcircuit.learning.continuous_mixture import (
     logits_of,
     normalizers,
     point_logs,
-    probabilities,
     slopes,
     start,
 )
@@ -152,14 +150,6 @@ def test_the_gradient_is_that_of_differences(rng):
             )
 
 
-def test_the_first_step_moves_every_number_by_the_rate_uphill(rng):
-    decoder = start(2, 3, np.zeros(2, np.float32), rng)
-    slopes = Decoder(*(rng.normal(size=part.shape).astype(np.float32) for part in decoder))
-    moved = Adam(decoder).step(decoder, slopes, 0.01)
-    for before, after, slope in zip(decoder, moved, slopes, strict=True):
-        np.testing.assert_allclose(after - before, 0.01 * np.sign(slope), rtol=1e-3)
-
-
 CATEGORIES = np.array([2, 1, 4, 3])
 
 
@@ -208,20 +198,3 @@ def test_logs_and_slopes(rng, holes):
             moved[place] += step
             ends.append(np.log(np.exp(logs_of(rows, moved)).sum(axis=1)).sum())
         assert found[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-7)
-
-
-def test_probabilities_of_all_columns(rng):
-    order, values = logits_of(CATEGORIES), rng.normal(size=(5, 6))
-    found = probabilities(values, normalizers(values, order), CATEGORIES, order)
-    for own, expected in zip(found, written_out(values), strict=True):
-        np.testing.assert_allclose(own, expected, rtol=1e-12)
-        assert own.dtype == np.float64
-
-
-def test_large_logits_do_not_overflow():
-    order = logits_of(np.array([2, 3]))
-    values = np.array([[1e4, -1e4, 1e4], [-1e4, -1e4, -1e4]], dtype=np.float32)
-    zeta = normalizers(values, order)
-    np.testing.assert_allclose(zeta, [[1e4, 1e4], [0, 0]])
-    for own in probabilities(values, zeta, np.array([2, 3]), order):
-        np.testing.assert_allclose(own.sum(axis=1), 1, rtol=1e-12)

@@ -193,35 +193,6 @@ def test_bad_options_name_the_argument(options, message):
         fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], **options)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"num_epochs": 1.5},
-        {"num_epochs": "x"},
-        {"num_epochs": None},
-        {"pseudocount": "0.1"},
-        {"batch_size": 2.0},
-        {"step_size": "fast"},
-        {"tolerance": None},
-        {"tolerance": 1j},
-        {"progress": "yes"},
-        {"callback": 3},
-        {"rng": "seed"},
-        {"n_jobs": 1.5},
-        {"weights": ["1", "1"]},
-    ],
-)
-def test_options_of_another_kind_are_refused_before_the_first_epoch(options):
-    seen = []
-    with pytest.raises(TypeError, match=f"`{next(iter(options))}` must be "):
-        fit_em(
-            zoo.circuits()["two_coins"],
-            [[0, 0], [1, 1]],
-            **{"callback": lambda *now: seen.append(now)} | options,
-        )
-    assert seen == []
-
-
 def test_no_rows_and_unnormalised_circuits_are_refused():
     circuit = zoo.circuits()["two_coins"]
     with pytest.raises(ValueError, match="`data` has no rows"):
@@ -308,59 +279,6 @@ def test_flows_of_another_circuit_are_refused(rng):
         maximize(first, [flows])
 
 
-def test_full_batches_replace_all_that_was_known_and_shares_of_mini_batches_shrink():
-    assert EMSteps().is_full
-    assert [EMSteps().share(k) for k in (0, 7)] == [1.0, 1.0]
-    assert (
-        EMSteps(step_size=0.25).share(7) == EMSteps(step_size=0.25, batch_size=5).share(0) == 0.25
-    )
-    small = EMSteps(batch_size=5)
-    assert not small.is_full
-    assert small.share(0) == pytest.approx(2**-0.6, rel=1e-15)
-    assert small.share(30) == pytest.approx(1 / 8, rel=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("batch_size", "sizes"), [(4, [4, 4, 3]), (11, [11]), (12, [11]), (1, [1] * 11)]
-)
-def test_each_row_is_in_exactly_one_mini_batch_in_an_order_of_chance(batch_size, sizes):
-    first, second = (
-        np.concatenate(batches)
-        for batches in (
-            list(EMSteps(batch_size=batch_size).batches(11, np.random.default_rng(seed)))
-            for seed in (0, 1)
-        )
-    )
-    assert [
-        len(rows) for rows in EMSteps(batch_size=batch_size).batches(11, np.random.default_rng(0))
-    ] == sizes
-    assert sorted(first.tolist()) == sorted(second.tolist()) == list(range(11))
-    assert first.tolist() != second.tolist() != list(range(11))
-
-
-def test_all_rows_are_one_slice_and_leave_the_generator_as_it_is(rng):
-    state = rng.bit_generator.state
-    assert list(EMSteps(step_size=0.5).batches(7, rng)) == [slice(None)]
-    assert rng.bit_generator.state == state
-
-
-def test_em_stops_when_a_gain_is_below_the_tolerance_or_the_callback_says_so():
-    watch = EMWatch(tolerance=0.5)
-    assert [
-        watch.stops(history)
-        for history in ([-9.0], [-9.0, -8.5], [-9.0, -8.51], [-9.0, -9.0], [-9.0, -8.5, -8.5])
-    ] == [False, False, True, True, True]
-    assert not EMWatch().stops([-9.0, -9.0, -10.0])  # tolerance 0 never stops
-    seen = []
-    watch = EMWatch(callback=lambda epoch, value: seen.append((epoch, value)), tolerance=0.5)
-    assert [watch.stops([-3.0]), watch.stops([-3.0, -2.0]), watch.stops([-3.0, -2.0, -1.9])] == [
-        False,
-        False,
-        True,
-    ]
-    assert seen == [(0, -3.0), (1, -2.0)]  # not asked where EM has converged
-
-
 def test_what_a_callback_returns_is_one_truth_value():
     with pytest.raises(
         TypeError, match="`callback` must return what is true, to stop, or false, found ndarray"
@@ -368,11 +286,6 @@ def test_what_a_callback_returns_is_one_truth_value():
         fit_em(
             zoo.circuits()["two_coins"], [[0, 0], [1, 1]], callback=lambda epoch, value: np.zeros(2)
         )
-
-
-def test_progress_is_silent_where_nobody_looks(capfd):
-    fit_em(zoo.circuits()["two_coins"], [[0, 0]], num_epochs=2, progress=True)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_em_with_a_tolerance_and_an_impossible_row_goes_on_and_warns_of_nothing():

@@ -130,19 +130,3 @@ def test_counts_of_all_pairs_are_exact(
                 assert np.array_equal(table, naive_counts(data, categories, i, j, weights))
                 seen |= {(i, j), (j, i)}
         assert seen == set(itertools.product(range(6), repeat=2))
-
-
-def test_counts_of_one_pair(rng):
-    data, categories = random_table(rng, num_rows=50, num_variables=4, missing=0.2)
-    for i, j in itertools.product(range(4), repeat=2):
-        table = paircount.pair_counts(data, categories, i, j)
-        assert np.array_equal(table, naive_counts(data, categories, i, j))
-
-
-@given(seeds)
-def test_sums_of_checked_weights_do_not_depend_on_their_order(seed):
-    rng = np.random.default_rng(seed)
-    weights = rng.random(int(rng.integers(1, 200))) * 10.0 ** rng.integers(-8, 8)
-    checked = paircount.checked_weights(weights, len(weights))
-    np.testing.assert_allclose(checked, weights, rtol=0, atol=2**-51 * weights.sum())
-    assert len({checked[rng.permutation(len(checked))].sum() for _ in range(5)}) == 1

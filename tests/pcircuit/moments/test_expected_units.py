@@ -120,14 +120,3 @@ def test_rows_that_are_impossible_are_nan_and_only_these():
     assert 0 < impossible.sum() < len(data)
     found = np.isnan(expected_node_likelihoods(circuit, data, mask))
     np.testing.assert_array_equal(found, np.broadcast_to(impossible[:, None], found.shape))
-
-
-def test_small_integers_and_no_rows_are_fine():
-    circuit = zoo.hclt_like()
-    data, mask = naive.states(circuit)[:9], np.arange(circuit.num_variables) < 2
-    found = expected_node_likelihoods(circuit, data, mask)
-    for kind in (np.uint8, np.int8, np.int32):
-        np.testing.assert_array_equal(
-            expected_node_likelihoods(circuit, data.astype(kind), mask), found
-        )
-    assert expected_node_likelihoods(circuit, data[:0], mask).shape == (0, circuit.num_nodes)

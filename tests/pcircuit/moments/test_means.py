@@ -6,7 +6,7 @@ import pytest
 import zoo
 from hypothesis import given, settings
 
-from pcircuit import exact_moments, hclt, unit_means
+from pcircuit import exact_moments, unit_means
 from pcircuit.moments import means
 
 
@@ -26,12 +26,6 @@ def test_means_of_random_circuits(circuit):
     np.testing.assert_allclose(
         unit_means(circuit), exact_moments(circuit, nodes).mean, rtol=1e-12, atol=1e-300
     )
-
-
-def test_means_of_a_learned_circuit(rng):
-    circuit = hclt(rng.integers(0, 3, size=(300, 30)), 5, rng=0)
-    found = exact_moments(circuit)
-    np.testing.assert_allclose(unit_means(circuit)[found.nodes], found.mean, rtol=1e-12)
 
 
 def test_cost_counts_multiplications():

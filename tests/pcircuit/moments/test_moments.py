@@ -52,6 +52,12 @@ def assert_all_agree(circuit, nodes, weights=None, enumerated=None):
     assert_same(moments.eigenvalues(), np.linalg.eigvalsh(covariance)[::-1], len(nodes) * scale)
 
 
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_all_units_of_every_kind_of_circuit(name, engine):
+    circuit = zoo.circuits()[name]
+    assert_all_agree(circuit, np.arange(circuit.num_nodes))
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "kinds"), CASES)
 def test_zoo_against_enumeration(name, kinds, engine):

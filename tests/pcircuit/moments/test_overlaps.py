@@ -5,13 +5,8 @@ import pytest
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, exact_moments
 from pcircuit.moments.overlaps import (
-    closer,
     input_columns,
     input_overlaps,
-    mean_zero_sums,
-    minus_average,
-    normalized,
-    within,
 )
 from pcircuit.moments.unit_pairs import as_pairs
 
@@ -52,46 +47,6 @@ def test_selected_inputs_are_columns_of_the_tables_whether_or_not_these_are_at_h
     np.testing.assert_allclose(np.ldexp(with_tables.v, tables.exp2), expected, atol=1e-15)
     np.testing.assert_allclose(without.d, with_tables.d, atol=1e-15)
     assert without.v.shape == (0, 2)
-
-
-def test_units_that_are_constant_have_no_centred_entries():
-    probs = np.array([[0.5, 0.5], [0.3, 0.7]])
-    found = input_overlaps(probs, np.array([0.4, 0.6]), ROUNDING)
-    assert not found.second_c[:, 0].any()
-    assert not found.third_c[:, 0].any()
-    assert found.second_c[:, 1].all()
-
-
-def test_of_two_ways_the_one_with_the_smaller_error_is_taken_within_what_the_other_allows():
-    value, error = closer(
-        np.array([1.0, 1.0, 1.0]),
-        np.array([1.0, 3.0, 1.0]),
-        np.array([1.25, 1.25, 4.0]),
-        np.array([2.0, 2.0, 2.0]),
-        0.25,
-    )
-    assert value.tolist() == [1.0, 1.25, 3.5]  # the last one is moved to 4 - 0.25 * 2
-    assert error.tolist() == [1.0, 2.0, 1.0]
-    assert within(np.array([0.0, 1.0, 9.0]), 1.0, 2.0, 0.5).tolist() == [0.0, 1.0, 2.0]
-
-
-def test_rows_minus_their_average_keep_the_digits_of_small_differences():
-    step = 2.0**-50
-    rows, q = np.array([[1.0, 1.0], [1.0 + step, 1.0 - step]]), np.array([0.75, 0.25])
-    np.testing.assert_array_equal(
-        minus_average(rows, q), step * np.array([[-0.25, 0.25], [0.75, -0.75]])
-    )
-    excess, functions = minus_average(rows, q), np.array([[1.0], [-1.0]])
-    np.testing.assert_array_equal(
-        mean_zero_sums(rows, excess, np.abs(excess), functions), step * np.array([[-0.5], [1.5]])
-    )
-
-
-def test_normalized_arrays_have_their_largest_entry_near_one_and_zeros_stay():
-    shift, one, other = normalized(np.array([3.0, 1.0]), np.array([8.0]))
-    assert (shift, one.tolist(), other.tolist()) == (2, [0.75, 0.25], [2.0])
-    assert normalized(np.zeros(2))[0] == 0
-    assert normalized(np.array([2.0**-1000]))[0] == -900
 
 
 @pytest.mark.parametrize("V", [530, 1040])

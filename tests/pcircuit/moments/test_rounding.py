@@ -1,10 +1,10 @@
 """What is constant to working precision has variance zero; bounds on rounding hold against exact arithmetic."""
 
 from fractions import Fraction
-from math import prod
 
 import naive
 import numpy as np
+import precise
 import pytest
 import zoo
 from engines import ENGINES
@@ -12,30 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, exact_moments, node_likelihoods
-from pcircuit.moments.rounding import rounding_errors, without_rounding
-
-
-def exact_values(circuit, state):
-    """Values of all units for one state, in node-id order, as fractions."""
-    shown, values = [], []
-    for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
-            shown.append([Fraction(float(p)) for p in region.probs[:, state[region.variable]]])
-        else:
-            children = circuit.vtree.children(r).tolist()
-            products = [
-                prod(shown[c][unit] for c, unit in zip(children, units, strict=True))
-                for units in region.products.tolist()
-            ]
-            values += products
-            shown.append(
-                [
-                    sum(Fraction(float(w)) * p for w, p in zip(row, products, strict=True))
-                    for row in region.dense_weights()
-                ]
-            )
-        values += shown[-1]
-    return values
+from pcircuit.moments.rounding import rounding_errors
 
 
 @pytest.mark.thorough
@@ -48,13 +25,11 @@ def test_likelihoods_and_means_keep_their_bounds(circuit, name):
             node_likelihoods(circuit, states),
             exact_moments(circuit, np.arange(circuit.num_nodes)).mean,
         )
-    exact = [exact_values(circuit, state) for state in states.tolist()]
-    total = sum(row[-1] for row in exact)
-    for j, error in enumerate(rounding_errors(circuit).tolist()):
-        for row, values in zip(found, exact, strict=True):
-            assert abs(Fraction(float(row[j])) - values[j]) <= Fraction(error) * values[j]
-        mean = sum(row[-1] * row[j] for row in exact) / total
-        assert abs(Fraction(float(means[j])) - mean) <= Fraction(error) * mean
+    exact = precise.in_node_order(*precise.unit_values(circuit, states))
+    expected = precise.precisely(lambda: exact @ exact[-1] / exact[-1].sum())()
+    errors = rounding_errors(circuit)
+    assert (precise.relative_errors(found.T, exact) <= errors[:, None]).all()
+    assert (precise.relative_errors(means, expected) <= errors).all()
 
 
 def test_bounds_grow_with_the_circuit_and_with_sums_that_are_off():
@@ -84,26 +59,6 @@ def test_bounds_grow_with_the_circuit_and_with_sums_that_are_off():
 def test_nodes_are_a_selection(nodes, error):
     with pytest.raises(error, match="`nodes`"):
         rounding_errors(zoo.two_coins(), nodes)
-
-
-def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
-    eps = np.finfo(float).eps
-    assert without_rounding([4.0, 8 * eps, 8.1 * eps, -1e-3, 0.0]).tolist() == [
-        4.0,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-    ]
-    assert without_rounding([4.0, 21 * eps, 0.0, 0.0, 0.0]).tolist() == [
-        4.0,
-        21 * eps,
-        0.0,
-        0.0,
-        0.0,
-    ]
-    assert without_rounding(np.zeros(3)).tolist() == [0, 0, 0]
-    assert len(without_rounding([])) == 0
 
 
 # -- constants -----------------------------------------------------------------------------------------------

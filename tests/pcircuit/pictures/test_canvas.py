@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, PathPatch
 import pcircuit
 from pcircuit import VTree
 from pcircuit.pictures import canvas
-from pcircuit.pictures.canvas import WIDEST, axes_or_new, check_axes, draw
+from pcircuit.pictures.canvas import axes_or_new, check_axes, draw
 from pcircuit.pictures.circuits import circuit_scene
 from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
 
@@ -59,33 +59,6 @@ def test_shapes_have_their_places_colours_and_order(ax):
     ]
     (text,) = ax.texts
     assert (text.get_position(), text.get_text(), text.get_ha()) == ((40, 50), "end", "right")
-
-
-def test_widths_of_lines_shrink_with_the_picture(ax):
-    widths = []
-    for size in (100, 200):
-        ax.clear()
-        draw(Scene(size, size, SHAPES, ""), ax)
-        widths.append(
-            [
-                ax.patches[0].get_linewidth(),
-                ax.patches[1].get_linewidth(),
-                ax.texts[0].get_fontsize(),
-            ]
-        )
-    np.testing.assert_allclose(widths[0], 2 * np.array(widths[1]), rtol=1e-12)
-    inches = ax.get_window_extent().height / ax.figure.dpi  # of the side of the square
-    np.testing.assert_allclose(
-        widths[0], np.array([2, 1.4, 12]) / 100 * inches * 72, rtol=1e-12
-    )  # points
-
-
-def test_figures_are_never_wider_than_a_desk():
-    from matplotlib import pyplot
-
-    figure = draw(Scene(9600, 960, (), "")).figure
-    np.testing.assert_allclose(figure.get_size_inches(), (WIDEST, WIDEST / 10))
-    pyplot.close("all")
 
 
 @pytest.mark.parametrize(

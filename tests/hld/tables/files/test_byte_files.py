@@ -126,12 +126,6 @@ def test_a_row_of_a_large_archive_does_not_need_all_of_it_in_memory(tmp_path):
     tracemalloc.stop()
 
 
-def test_standard_input_may_be_closed(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(ValueError, match="standard input is closed, expected a table"), opened("-"):
-        pass
-
-
 def test_the_first_bytes_of_a_file_are_looked_at_and_read_again():
     for data in (b"a,b\n1,2\n", b"a,b\n" + b"1,2\n" * SNIFFED):
         head, file = with_head(io.BytesIO(data))

@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import io
 import lzma
 import os
 import subprocess
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
+from tables import file_codes
 
 from hld.tables.factored import whole_cells
 from hld.tables.files import files, row_chunks
@@ -37,16 +37,6 @@ def frame(N=300, seed=0):
         table.loc[rng.random(N) < 0.05 * v, name] = None
     return table.assign(
         day=np.datetime64("2020-01-01", "us") + rng.integers(0, 1000, N).astype("m8[h]")
-    )
-
-
-def codes_of(encoder, path, options=files.DEFAULT):
-    """Evidence of a file, its chunks one below the other."""
-    return np.concatenate(
-        [
-            encoder.encode_counting(chunk)[0]
-            for chunk in files.read_chunks(str(path), encoder, options)
-        ]
     )
 
 
@@ -86,7 +76,7 @@ def test_every_text_file_is_the_same_table(paths):
         options = ReadOptions(encoding="utf-16" if name == "latin.csv" else "utf-8")
         again = fit_encoder(files.read_training(str(folder / name), options)[0], num_bins=4)
         assert again == encoder, name
-        np.testing.assert_array_equal(codes_of(encoder, folder / name, options), expected, name)
+        np.testing.assert_array_equal(file_codes(encoder, folder / name, options), expected, name)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "shift_jis"])
@@ -101,7 +91,8 @@ def test_long_files_in_other_encodings(tmp_path, encoding):
         == encoder
     )
     np.testing.assert_array_equal(
-        codes_of(encoder, tmp_path / "other.csv", options), codes_of(encoder, tmp_path / "t.csv")
+        file_codes(encoder, tmp_path / "other.csv", options),
+        file_codes(encoder, tmp_path / "t.csv"),
     )
 
 
@@ -123,7 +114,7 @@ def test_dates_are_dates_in_files_of_any_kind_and_in_frames(tmp_path, written):
         assert fit_encoder(files.read_training(str(tmp_path / name))[0], num_bins=4) == encoder, (
             name
         )
-        np.testing.assert_array_equal(codes_of(encoder, tmp_path / name), expected, name)
+        np.testing.assert_array_equal(file_codes(encoder, tmp_path / name), expected, name)
 
 
 def test_parquet_and_json_lines(tmp_path):
@@ -138,8 +129,8 @@ def test_parquet_and_json_lines(tmp_path):
     expected = encoder.encode(table)[0]
     read, total = files.read_training(str(tmp_path / "t.parquet"))
     assert (total, fit_encoder(read, num_bins=4)) == (300, encoder)
-    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.parquet"), expected)
-    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.jsonl"), expected)
+    np.testing.assert_array_equal(file_codes(encoder, tmp_path / "t.parquet"), expected)
+    np.testing.assert_array_equal(file_codes(encoder, tmp_path / "t.jsonl"), expected)
     chosen = ReadOptions(columns=("word", "size"))
     assert files.read_training(str(tmp_path / "t.parquet"), chosen)[0].column_names == [
         "word",
@@ -150,22 +141,13 @@ def test_parquet_and_json_lines(tmp_path):
         files.read_training(str(tmp_path / "no.parquet"))
 
 
-def test_standard_input_is_any_of_them(paths, monkeypatch):
-    _, folder = paths
-    encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4)
-    monkeypatch.setattr(
-        sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "comma.csv").read_bytes()))
-    )
-    np.testing.assert_array_equal(codes_of(encoder, "-"), codes_of(encoder, folder / "t.csv"))
-
-
 def test_chunks_are_the_whole(paths, monkeypatch):
     _, folder = paths
     encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0])
-    whole = codes_of(encoder, folder / "t.csv")
+    whole = file_codes(encoder, folder / "t.csv")
     monkeypatch.setattr(row_chunks, "BLOCK", 1000)
     assert len(list(files.read_chunks(str(folder / "t.csv"), encoder))) > 5
-    np.testing.assert_array_equal(codes_of(encoder, folder / "t.csv"), whole)
+    np.testing.assert_array_equal(file_codes(encoder, folder / "t.csv"), whole)
 
 
 def test_cells_of_another_type_are_counted(tmp_path):
@@ -186,7 +168,7 @@ def test_missing_marks_of_ones_own(tmp_path):
     options = ReadOptions(na_values=("-999", "?"))
     encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"), options)[0])
     assert [column.levels for column in encoder.columns] == [(1, 2), ("x", "y")]
-    codes = codes_of(encoder, tmp_path / "t.csv", options)
+    codes = file_codes(encoder, tmp_path / "t.csv", options)
     assert codes.tolist() == [[0, 0], [-1, -1], [1, 1]]
 
 
@@ -268,7 +250,7 @@ def test_times_blanks_and_numbers_for_missing_are_read_alike_in_training_and_in_
     )[list(table)]
     want = fit_encoder(truth, num_bins=4).encode(truth)[0]
     np.testing.assert_array_equal(encoder.encode(read)[0], want)
-    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv", options), want)
+    np.testing.assert_array_equal(file_codes(encoder, tmp_path / "t.csv", options), want)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.json", "t.jsonl"])
@@ -281,27 +263,12 @@ def test_without_pyarrow_it_is_said_what_to_install(tmp_path, monkeypatch, name)
         files.read_training(str(tmp_path / name))
 
 
-@pytest.mark.parametrize("as_arrow", [True, False])
-def test_chunks_of_a_kind_are_put_together(as_arrow):
-    parts = [pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [3]})]
-    chunks = [pa.Table.from_pandas(part) for part in parts] if as_arrow else parts
-    assert row_chunks.together(chunks[:1]) is chunks[0]
-    found = row_chunks.together(chunks)
-    assert type(found) is type(chunks[0])
-    assert list(found["a"].to_pylist() if as_arrow else found["a"]) == [1, 2, 3]
-    taken = row_chunks.smaller(found, np.array([2, 0]))
-    assert [
-        list(column.to_pylist() if as_arrow else column)
-        for _, column in row_chunks.columns_of(taken)
-    ] == [[3, 1]]
-
-
 def test_a_text_file_with_the_names_of_an_array_is_matched_by_them(tmp_path):
     encoder = fit_encoder(np.array([["a", 0.5], ["b", 1.5], ["a", 2.5]], dtype=object))
     (tmp_path / "t.csv").write_text("x1,x0\n0.5,b\n2.5,a\n")
-    assert codes_of(encoder, tmp_path / "t.csv").tolist() == [[1, 0], [0, 2]]
+    assert file_codes(encoder, tmp_path / "t.csv").tolist() == [[1, 0], [0, 2]]
     (tmp_path / "t.csv").write_text("p,q\nb,0.5\na,2.5\n")
-    assert codes_of(encoder, tmp_path / "t.csv").tolist() == [[1, 0], [0, 2]]
+    assert file_codes(encoder, tmp_path / "t.csv").tolist() == [[1, 0], [0, 2]]
 
 
 INTERRUPTED = """

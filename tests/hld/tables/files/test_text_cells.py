@@ -1,13 +1,13 @@
 """Cells of text files as what their column was fitted to: times as levels, texts that are missing elsewhere."""
 
 import datetime
-import json
 import warnings
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tables import file_codes
 
 import hld
 from hld.command.parser import main
@@ -15,16 +15,6 @@ from hld.tables.files import files
 from hld.tables.files.dialect import Dialect, ReadOptions
 from hld.tables.files.text_cells import as_fitted, typed_frame
 from hld.tables.schemas.learn_schema import fit_encoder
-
-
-def codes_of(encoder, path, options=files.DEFAULT):
-    """Evidence of a file."""
-    return np.concatenate(
-        [
-            encoder.encode_counting(chunk)[0]
-            for chunk in files.read_chunks(str(path), encoder, options)
-        ]
-    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +35,7 @@ def test_times_as_levels_are_known_in_the_file_that_they_were_fitted_from(tmp_pa
     detector = hld.HLDDetector(num_epochs=3, categorical=["day"], rng=0).fit(read)
     assert shown in detector.encoder_.columns[0].levels
     np.testing.assert_array_equal(
-        codes_of(detector.encoder_, tmp_path / "t.csv"), detector.encoder_.encode(read)[0]
+        file_codes(detector.encoder_, tmp_path / "t.csv"), detector.encoder_.encode(read)[0]
     )
     result = hld.judge_chunks(
         detector, files.read_chunks(str(tmp_path / "t.csv"), detector.encoder_)
@@ -67,7 +57,7 @@ def test_digits_of_other_scripts_are_text_in_every_column_of_numbers(tmp_path, c
     table = {"level": [3, cell], "bin": [3.5, cell], "flag": [True, cell]}
     codes, report, *_ = encoder.encode_counting(table)
     assert report.num_odd.tolist() == [1, 1, 1]
-    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv"), codes)
+    np.testing.assert_array_equal(file_codes(encoder, tmp_path / "t.csv"), codes)
     assert (
         files.read_training(str(tmp_path / "t.csv"))[0].dtypes.astype(str).tolist()
         == ["string"] * 3
@@ -98,7 +88,7 @@ def test_texts_that_are_levels_are_not_missing(tmp_path):
             for row in [table, *zip(*table.values(), strict=True)]
         ]
         (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
-        found = codes_of(encoder, tmp_path / "t.csv")
+        found = file_codes(encoder, tmp_path / "t.csv")
         np.testing.assert_array_equal(found, encoder.encode(table)[0])
     assert (found[1::5, 2] == -1).all()  # NA is no level of hue
     assert (found[2::5, 1] == -1).all()
@@ -109,31 +99,14 @@ def test_rare_levels_are_not_missing(tmp_path):
     encoder = fit_encoder({"x": [*words, *words, "NA", "NULL", "NULL"]})
     assert "NA" not in encoder.columns[0].levels
     (tmp_path / "t.csv").write_text("x\nNA\nn/a\nw0\n")
-    codes = codes_of(encoder, tmp_path / "t.csv").ravel().tolist()
+    codes = file_codes(encoder, tmp_path / "t.csv").ravel().tolist()
     assert codes[:2] == [len(encoder.columns[0].levels), -1]
-
-
-def test_rows_that_are_drawn_and_written_as_text_are_no_shift(tmp_path):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"land": rng.choice(np.array(["NA", "DE", "FR"], object), 800), "y": rng.normal(size=800)}
-    )
-    detector = hld.HLDDetector(num_epochs=5, rng=0).fit(table)
-    drawn = pd.DataFrame(detector.sample(400, rng=1), columns=["land", "y"])
-    drawn.to_csv(tmp_path / "t.csv", index=False)
-    result = hld.judge_chunks(
-        detector, files.read_chunks(str(tmp_path / "t.csv"), detector.encoder_)
-    )
-    assert (
-        result.data_quality.columns[0].num_missing == drawn["land"].isna().sum() < 10
-    )  # unseen levels
-    assert result.pvalue > 1e-4
 
 
 def test_texts_that_are_no_levels_are_missing(tmp_path):
     encoder = fit_encoder({"land": ["DE", "FR", None], "x": [1, 2, 3]})
     (tmp_path / "t.csv").write_text("land,x\nNA,1\nDE,?\n,2\n")
-    assert codes_of(encoder, tmp_path / "t.csv", ReadOptions(na_values=("?",))).tolist() == [
+    assert file_codes(encoder, tmp_path / "t.csv", ReadOptions(na_values=("?",))).tolist() == [
         [-1, 0],
         [0, -1],
         [-1, 1],
@@ -147,14 +120,9 @@ def test_texts_that_the_options_name_are_missing_even_if_they_are_levels(tmp_pat
     )
     (tmp_path / "t.csv").write_text("land,code\nunknown,-999\nrare,1\nw0,2\nNA,\n")
     options = ReadOptions(na_values=("unknown", "rare", "-999"))
-    codes = codes_of(encoder, tmp_path / "t.csv", options)
+    codes = file_codes(encoder, tmp_path / "t.csv", options)
     assert (codes == -1).tolist() == [[True, True], [True, False], [False, False], [True, True]]
-    assert (codes_of(encoder, tmp_path / "t.csv") == -1)[:3].sum() == 0
-
-
-def test_columns_that_training_did_not_have_have_holes():
-    cells = as_fitted(pa.array(["NA", "x", None, "NA"]), None, ".", ["NA"])
-    assert cells.tolist() == [None, "x", None, None]
+    assert (file_codes(encoder, tmp_path / "t.csv") == -1)[:3].sum() == 0
 
 
 @pytest.mark.parametrize(
@@ -173,26 +141,12 @@ def test_another_text_of_a_missing_number_is_missing_in_training_and_in_batches(
     (tmp_path / "t.csv").write_text("\n".join(f"{one}{separator}x" for one in ["a", *rows]) + "\n")
     options = ReadOptions(na_values=("?", "-999"))
     table, _ = files.read_training(str(tmp_path / "t.csv"), options)
-    codes = codes_of(fit_encoder(table), tmp_path / "t.csv", options)[:, 0]
+    codes = file_codes(fit_encoder(table), tmp_path / "t.csv", options)[:, 0]
     assert (
         np.flatnonzero(codes == -1).tolist()
         == np.flatnonzero(table["a"].isna()).tolist()
         == [0, 61]
     )
-
-
-def test_a_missing_number_says_nothing_of_words_and_truths():
-    options = ReadOptions(na_values=("1",))
-    for cells, tested in (
-        (["1.00", "x"] * 3, "1.00"),
-        ([True, False, None], "True"),
-        ([1, 2, 3], "True"),
-    ):
-        column = fit_encoder({"a": cells}).columns[0]
-        found = as_fitted(
-            pd.Series([tested, "1"]), column, ".", options.missing_texts, options.na_values
-        )
-        assert [one is None or one != one for one in found.tolist()] == [False, True]
 
 
 @pytest.mark.parametrize("other", ["1.0", "1e3", "2.5", "9007199254740993.5"])
@@ -208,7 +162,7 @@ def test_whole_numbers_that_doubles_round_are_learned_as_written_beside_others(t
     read, _ = files.read_training(str(tmp_path / "t.csv"), options)
     encoder = fit_encoder(read, categorical=["a"])
     assert set(encoder.columns[0].levels) == {*whole, float(other)}
-    codes = codes_of(encoder, tmp_path / "t.csv", options)[:, 0]
+    codes = file_codes(encoder, tmp_path / "t.csv", options)[:, 0]
     np.testing.assert_array_equal(codes, encoder.encode(read)[0][:, 0])
     assert codes.tolist()[-2] == -1
     assert len(set(codes.tolist()[:4])) == 4
@@ -231,7 +185,7 @@ def test_whole_numbers_beyond_64_bits_are_learned_as_they_are_written(tmp_path, 
     encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0])
     known = sorted(filter(None, cells))
     assert sorted(encoder.columns[0].levels) == known
-    codes = codes_of(encoder, tmp_path / "t.csv")[:, 0]
+    codes = file_codes(encoder, tmp_path / "t.csv")[:, 0]
     levels = encoder.columns[0].levels
     assert codes.tolist() == [levels.index(cell) if cell else -1 for cell in cells * 20]
 
@@ -245,9 +199,9 @@ def test_a_number_that_is_missing_is_so_in_a_column_without_other_cells(tmp_path
     )
     encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"), options)[0])
     assert encoder.columns[0].levels == ()
-    assert set(codes_of(encoder, tmp_path / "t.csv", options)[:, 0].tolist()) == {-1}
+    assert set(file_codes(encoder, tmp_path / "t.csv", options)[:, 0].tolist()) == {-1}
     (tmp_path / "t.csv").write_text("a,b\n-998.00,0\nx,1\n")
-    assert codes_of(encoder, tmp_path / "t.csv", options)[:, 0].tolist() == [0, 0]
+    assert file_codes(encoder, tmp_path / "t.csv", options)[:, 0].tolist() == [0, 0]
 
 
 def codes(cells, kinds=None):
@@ -313,21 +267,3 @@ def test_codes_are_levels_of_their_own_in_training_and_in_batches(tmp_path):
         files.read_training(str(path), kinds={"code": "continuous"})[0]["code"].dropna().tolist()
         == [1, 1, 2] * 9
     )
-
-
-def test_the_command_learns_codes_and_takes_what_its_options_say(tmp_path):
-    path, model = tmp_path / "t.csv", str(tmp_path / "m.hld")
-    path.write_text("code,k\n" + "01,a\n1,b\n2,a\n" * 40)
-    schema = hld.learn_schema({"code": [1, 2] * 60, "k": ["a", "b"] * 60})
-    (tmp_path / "s.json").write_text(json.dumps(schema.to_dict()))
-    for options, kind, told in (
-        ([], "categorical", 1),
-        (["--categorical", "code"], "categorical", 0),
-        (["--continuous", "code"], "continuous", 0),
-        (["--schema", str(tmp_path / "s.json")], "integer", 0),
-    ):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            assert main(["fit", str(path), "-o", model, "--num-epochs", "2", *options]) == 0
-        assert hld.load(model).schema_["code"].kind == kind
-        assert sum("zeros in front" in str(one.message) for one in caught) == told

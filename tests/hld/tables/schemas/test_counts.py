@@ -2,12 +2,10 @@
 
 import itertools
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from binomial_bounds import at_most
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
@@ -174,20 +172,6 @@ def test_an_unseen_value_in_a_fifth_of_fifty_rows_is_found_in_every_batch(detect
         assert result.to_dict()["data_quality"]["new_values"]["share_of_level"] == NEW_SHARE
 
 
-def test_unshifted_batches_keep_the_level_of_the_new_values(detector):
-    """Of fits to fresh rows, since batches of one fit share its range; words are so many that some are always new."""
-    trials, alpha, rejected = 30, 0.2, 0
-    for seed in range(trials):
-        table = frame(60, 1000 + seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted = hld.HLDDetector(1, 0, num_resamples=19, metric="euclidean", rng=seed).fit(
-                table
-            )
-        rejected += fitted.test(frame(60, 5000 + seed)).data_quality.new_values.pvalue <= alpha
-    assert rejected <= at_most(trials, alpha)
-
-
 def test_what_is_not_tested():
     table = frame(60, 0)
     batch = frame(30, 1).assign(amount=1e9)
@@ -258,13 +242,13 @@ def test_the_level_is_kept_over_all_draws_of_dependent_columns():
     rows = first ^ (rng.random((12, 5)) < 0.2)
     K = rows.sum(axis=0)
     law = smallest_law([12] * 5, K, [5] * 5)
+    each = [
+        dict(zip(range(max(0, k - 7), min(k, 5) + 1), by_scipy(12, k, 5, True)[0], strict=True))
+        for k in K
+    ]
     found = []
     for chosen in itertools.combinations(range(12), 5):
         j = rows[list(chosen)].sum(axis=0)
-        each = [
-            dict(zip(range(max(0, k - 7), min(k, 5) + 1), by_scipy(12, k, 5, True)[0], strict=True))
-            for k in K
-        ]
         found.append(law.pvalue(min(values[count] for values, count in zip(each, j, strict=True))))
     found = np.array(found)
     assert len(found) == math.comb(12, 5)
@@ -310,7 +294,7 @@ def test_large_margins_are_those_of_scipy(N, K, T):
     assert min(K, N - K, T, N - T) <= MOST_VALUES
     values, chances = by_scipy(N, K, T, False)
     law = smallest_law([N], [K], [T], is_two_sided=False)
-    for q in values[(values < 1 - 1e-3) & (values > 1e-250)]:
+    for q in values[(values < 1 - 1e-3) & (values > 1e-250)][::3]:
         assert law.pvalue(float(q)) == pytest.approx(
             float(chances[values <= q * ROUNDING].sum()), rel=1e-6
         )

@@ -42,7 +42,7 @@ def number_tables(shape):
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(number_tables), st.data())
 def test_all_ways_agree_with_the_definition(tables, data):
     ints, floats = tables

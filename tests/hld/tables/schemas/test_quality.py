@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 
 import hld
 from hld.results.shared_level import combined
@@ -54,41 +53,6 @@ def test_no_rows_are_counted_without_a_word_on_shares(detector):
     assert (
         str(detector.schema_.check(table(0, 1))) == "0 rows, nothing that the schema does not know"
     )
-
-
-def test_as_many_holes_as_in_training_keep_the_level(detector):
-    """The holes' own part of the level, over many batches of rows that are there again, holes drawn anew."""
-    trials, alpha = 120, 0.05
-    pvalues = [
-        detector.encoder_.check(table(80, 100 + seed), detector.schema_.trained)[
-            1
-        ].missingness.pvalue
-        for seed in range(trials)
-    ]
-    assert sum(p <= alpha for p in pvalues) <= binom.isf(1e-6, trials, alpha)
-
-
-def test_tables_without_holes_pay_nothing(detector):
-    plain = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(
-        table(200, 0, holes=0)
-    )
-    batch = table(50, 1, holes=0)
-    result = plain.test(batch)
-    rows = plain.encoder_.encode(batch)[0]
-    assert result.pvalue == combined(
-        plain.test_(rows).pvalue,
-        result.data_quality.new_values,
-        result.largest_count,
-        result.largest_dependence,
-    )
-    assert result.data_quality.missingness.share == 0.0
-    with_holes = detector.test(table(50, 1))
-    alone = detector.test_(detector.encoder_.encode(table(50, 1))[0])
-    holes, new = with_holes.data_quality.missingness, with_holes.data_quality.new_values
-    assert with_holes.pvalue == combined(
-        alone.pvalue, holes, new, with_holes.largest_count, with_holes.largest_dependence
-    )
-    assert (holes.share, new.share) == (MISSING_SHARE, NEW_SHARE)
 
 
 def test_every_difference_is_counted_and_the_check_goes_on(detector):

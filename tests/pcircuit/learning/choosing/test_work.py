@@ -11,10 +11,9 @@ from pcircuit.learning.choosing.averages import (
     point_epochs,
     states_of_work,
     still_gained,
-    ways,
     work_of_epoch,
 )
-from pcircuit.learning.choosing.fits import Rows, Size
+from pcircuit.learning.choosing.fits import Rows
 from pcircuit.learning.choosing.search import Trial
 
 CHAIN = np.array([-1, 0, 1])
@@ -166,17 +165,6 @@ def test_a_fit_under_which_a_row_stays_impossible_gains_nothing_and_warns_of_not
         still_gained(Trial("size", 2, 0.0, np.arange(1, len(means) + 1), means, means), 1e-3)
         is gained
     )
-
-
-def test_what_is_tried_follows_the_options():
-    assert [
-        tuple(way.size) for way in ways(Size(64, 1.0), LearnSearch(num_parts=()), (9000, 10))
-    ] == [(64, 1.0)]
-    found = [
-        (way.num_parts, way.size)
-        for way in ways(Size(1, 1.0), LearnSearch(num_latents=[1]), (639, 10))
-    ]
-    assert found == [(1, (1, 1.0)), (4, (1, 0.1)), (16, (1, 0.1))]
 
 
 @pytest.mark.parametrize(
