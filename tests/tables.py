@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pandas as pd
+from hld.tables.files.dialect import ReadOptions
+from hld.tables.files.files import read_chunks
 from hypothesis import strategies as st
-
-from hld.table_files.dialect import ReadOptions
-from hld.table_files.files import read_chunks
 
 TEXT = st.text(max_size=4)
 CELL = (

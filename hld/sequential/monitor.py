@@ -493,7 +493,7 @@ class Monitor:
             (self.best >= -np.log(self.alpha)) == (self.alarm_row is not None),
         ]
         now = float((self._races.log + self._scores.log_weights()).max())
-        if not all(fits) or (self.num_rows and now > self.best + SLACK):
+        if not all(fits) or now > self.best + SLACK:
             raise ValueError(
                 f"the races in the file are not those of a stream of {self.num_rows} rows"
             )

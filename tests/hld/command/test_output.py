@@ -33,8 +33,6 @@ def test_plain_table_is_aligned(capsys):
     assert capsys.readouterr().out == "name        share\na          0.1235\nlong name      12\n"
 
 
-
-
 def test_control_characters_do_not_reach_the_terminal(capsys):
     """Neither in lines nor in tables; line feeds are kept between lines and escaped in cells."""
     evil = "a\x1b[31m\x07\x9b\u202e\ud800"

@@ -11,7 +11,6 @@ import pytest
 import hld
 from hld.command import reading
 from hld.command.parser import main
-from hld.command.warming import warm_up
 from pcircuit.kernels.engine import engine_is_numpy
 
 ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond

@@ -14,7 +14,6 @@ import hld
 from hld.command import arguments, reading
 from hld.command.arguments import build_parser
 from hld.command.reading import read_batch, write_rows
-from hld.tables.files.dialect import ReadOptions
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import fit_encoder
 

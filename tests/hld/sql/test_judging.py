@@ -12,10 +12,8 @@ from sql_tables import OPTIONS, counted, odd_table
 
 import hld
 import pcircuit
-from hld.sql import judging
 from hld.sql.distances import count_distances
 from hld.sql.judging import WEIGHTS, judge, judge_counts
-from hld.tables.schemas.quality import data_quality
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,6 @@ import pytest
 from tables import codes_of, column
 
 import hld
-from hld.tables.cells import read_table
-from hld.tables.column_names import own_names
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.learn_schema import fit_encoder
 from hld.tables.single_cells import (
@@ -593,5 +591,3 @@ def test_what_only_some_functions_refuse_has_the_name_too(detector, odd):
     with pytest.raises((TypeError, ValueError), match=r"^`second` ") as raised:
         hld.two_sample(detector, TABLE, odd)
     assert "encoder" not in str(raised.value)  # nothing that the caller does not have
-
-

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 import zoo
 
-from pcircuit.kernels import tile as module
-from pcircuit.kernels.layouts import full_layout, stack_layout
+from pcircuit.kernels.layouts import stack_layout
 from pcircuit.kernels.packing import pack
 from pcircuit.kernels.tile import (
-    STRIDE,
     TILE_ROWS,
     borrow,
     drop_work,

@@ -10,10 +10,9 @@ import pytest
 from tables import file_codes
 
 import hld
-from hld.command.parser import main
 from hld.tables.files import files
 from hld.tables.files.dialect import Dialect, ReadOptions
-from hld.tables.files.text_cells import as_fitted, typed_frame
+from hld.tables.files.text_cells import typed_frame
 from hld.tables.schemas.learn_schema import fit_encoder
 
 

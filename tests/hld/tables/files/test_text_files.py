@@ -10,9 +10,8 @@ from tables import file_codes
 import hld
 from hld.tables.factored import whole_cells
 from hld.tables.files import files, row_chunks
-from hld.tables.files.dialect import ReadOptions, likely_decimal
+from hld.tables.files.dialect import ReadOptions
 from hld.tables.files.row_chunks import columns_of
-from hld.tables.files.text_cells import mark_of_batch
 from hld.tables.schemas.learn_schema import fit_encoder
 
 

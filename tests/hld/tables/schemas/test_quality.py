@@ -8,8 +8,6 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.results.shared_level import combined
-from hld.tables.schemas.counts import MISSING_SHARE, NEW_SHARE
 
 
 def table(N, seed, holes=0.1):
