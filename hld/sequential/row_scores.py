@@ -36,7 +36,7 @@ MOST_EXAMPLES = 1000  # rows that edges and directions are made of
 BLOCK = 2048  # rows at a time
 NEW = 1  # the mark of a value that learning did not show
 NEVER = -1e30  # in place of the logarithm of 0
-FARTHEST = 1e12  # in standard deviations
+FARTHEST = 1e6  # in standard deviations
 MOST_INFORMATION = 2000.0  # logarithms of ratios of doubles are smaller
 SHARES = {
     "column": 0.35,
