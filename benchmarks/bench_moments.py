@@ -1,33 +1,26 @@
 """Time and memory of exact moments, against one product circuit per pair of nodes and against dense S.
 
-    [HLD_DATA=...] python -m benchmarks.bench_moments [--quick] [--figure]
-    PCIRCUIT_ENGINE=numba python -m benchmarks.bench_moments --operator
+    python -m benchmarks.bench_moments [--quick]
 
 prints Markdown tables.
 
 1. Mean, tr(S) and tr(S^2) of all input and sum units in linear time (`hld.exact_moments`), for circuits in the shape of
-   Hidden Chow-Liu trees with binary variables, K latent states and random tables, on chains and balanced trees; with
-   HLD_DATA also on Chow-Liu trees of the training images of MNIST, binarised at 128, on all pixels or a part of them.
+   Hidden Chow-Liu trees with binary variables, K latent states and random tables, on chains and balanced trees.
 2. The same three numbers computed in two other ways, on chains with K = 4 and sizes that each can finish:
    "pairs" is algorithm 1 of the HLD paper (K, S and Krishnan 2026), for every pair of nodes the circuit marginalised to
    their common scope, multiplied by the two (`pcircuit.multiply`) and summed over all states (`pcircuit.overlap`);
    "dense S" is `Moments.covariance`.
 
-With --operator only: S times several vectors at once (`Moments.operator`), against the same vectors one by one.
-
 The last lines give the exponents b of time = a V^b, fitted to the logarithms over all sizes of a column.  Seconds are
 CPU seconds of the process, all threads together, medians of several calls after one that is not counted: on a quiet
 machine the wall-clock time is the same for the linear-time recursion and for pairs, which use one thread, and less
-for dense S.  MB is the largest growth of the process during one call, without the circuit (Linux only).  --figure
-writes benchmarks/figures/moments.png.
+for dense S.  MB is the largest growth of the process during one call, without the circuit (Linux only).
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
-import gzip
-import os
 import pathlib
 import statistics
 import time
@@ -53,33 +46,20 @@ FULL = Sizes(
     (100, 1_000, 10_000, 100_000), (4, 8, 16), (100, 200, 400, 800, 1_600), (4, 6, 8, 12, 16)
 )
 QUICK = Sizes((100, 300, 1_000), (4, 8), (50, 100, 200), (3, 4, 6))
-STEPS = (8, 4, 2, 1)  # of the 784 pixels every 8th, 4th, 2nd, and all
 TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
-FIGURE = pathlib.Path(__file__).parent / "figures" / "moments.png"
 
 
 def main():
-    """Parse the command line, measure, print, and draw."""
+    """Parse the command line, measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes only: some seconds")
-    parser.add_argument(
-        "--figure", action="store_true", help="also write benchmarks/figures/moments.png"
-    )
-    parser.add_argument(
-        "--operator", action="store_true", help="S times vectors, several at once and one by one"
-    )
     options = parser.parse_args()
-    if options.operator:
-        return operator_table()
     sizes = QUICK if options.quick else FULL
     linear = linear_table(sizes)
     others = comparison_table(sizes)
     print_exponents(
         {f"linear, {name}, K = {K}": times for (name, K), times in linear.items()} | others
     )
-    if options.figure:
-        draw(linear, others)
-    return None
 
 
 def linear_table(sizes: Sizes) -> dict:
@@ -93,13 +73,6 @@ def linear_table(sizes: Sizes) -> dict:
             for V in sizes.variables:
                 circuit = latent_tree_circuit(tree(V), K)
                 times.setdefault((name, K), {})[V] = print_linear(name, circuit, K)
-    if os.environ.get("HLD_DATA"):
-        for step in STEPS:
-            images = binarised_mnist()[:, ::step]
-            tree = pcircuit.chow_liu_tree(images)
-            for K in sizes.units:
-                seconds = print_linear("Chow-Liu, MNIST", pcircuit.hclt(images, K, tree=tree), K)
-                times.setdefault(("Chow-Liu, MNIST", K), {})[images.shape[1]] = seconds
     print()
     return times
 
@@ -149,22 +122,6 @@ def comparison_table(sizes: Sizes) -> dict:
         )
     print()
     return times
-
-
-def operator_table() -> None:
-    """Print how long S takes for a vector, of several at once and of one."""
-    print("| V | K | nodes | vectors | ms for each | one by one | ratio |\n" + "| ---: " * 7 + "|")
-    for V, K in ((100, 4), (1_500, 4), (200, 16)):
-        operator = hld.exact_moments(latent_tree_circuit(TREES["balanced"](V), K)).operator()
-        for t in (1, 4, 32, 128):
-            vectors = np.random.default_rng(0).standard_normal((operator.shape[0], t))
-            together = median_seconds(lambda S=operator, v=vectors: S @ v) / t
-            alone = median_seconds(lambda S=operator, v=vectors: [S @ one for one in v.T]) / t
-            print(
-                f"| {V} | {K} | {operator.shape[0]:,} | {t} | {1e3 * together:.3f} | {1e3 * alone:.3f} | "
-                f"{alone / together:.1f} |",
-                flush=True,
-            )
 
 
 def print_exponents(times):
@@ -276,14 +233,6 @@ def latent_tree_circuit(parent, num_latents) -> Circuit:
     return circuit
 
 
-def binarised_mnist():
-    """(60000, 784) training images, 1 where a pixel is 128 or brighter."""
-    path = pathlib.Path(os.environ["HLD_DATA"]) / "mnist" / "train-images-idx3-ubyte.gz"
-    with gzip.open(path) as file:
-        pixels = np.frombuffer(file.read(), np.uint8, offset=16)
-    return (pixels.reshape(-1, 784) >= 128).astype(np.uint8)
-
-
 def median_seconds(function) -> float:
     """Median CPU seconds of 1 to 7 calls, as many as fit about 20 seconds, after one that is not counted."""
     times = []
@@ -313,42 +262,6 @@ def _status(path, name) -> int:
     return next(
         int(line.split()[1]) for line in path.read_text().splitlines() if line.startswith(name)
     )
-
-
-def draw(linear, others):
-    """Seconds against V, both axes logarithmic."""
-    figure = hld.plots.new_figure((6.4, 5.6))
-    axes = figure.add_subplot()
-    styles = {"chain": "o-", "balanced": "s--", "Chow-Liu, MNIST": "d:"}
-    colors = {K: f"C{i}" for i, K in enumerate(sorted({K for _, K in linear}))}
-    for (name, K), column in linear.items():
-        axes.loglog(
-            list(column),
-            list(column.values()),
-            styles[name],
-            markersize=4,
-            color=colors[K],
-            label=f"linear time, {name}, K = {K} (exponent {fitted_exponent(column):.2f})",
-        )
-    for (name, column), color in zip(others.items(), ("0.4", "black"), strict=True):
-        axes.loglog(
-            list(column),
-            list(column.values()),
-            marker="^",
-            markersize=4,
-            color=color,
-            label=f"{name} (exponent {fitted_exponent(column):.2f})",
-        )
-    axes.set(
-        xlabel="variables V",
-        ylabel="CPU seconds",
-        title="Mean, tr(S) and tr(S²) of all input and sum units",
-    )
-    figure.legend(loc="outside lower center", ncols=2, fontsize=7)
-    axes.grid(True, which="major", linewidth=0.4)
-    FIGURE.parent.mkdir(exist_ok=True)
-    figure.savefig(FIGURE, dpi=150)
-    print(f"\nwritten: {FIGURE.relative_to(pathlib.Path.cwd())}")
 
 
 if __name__ == "__main__":
