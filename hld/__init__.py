@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
         mmd_squared as mmd_squared,
     )
     from hld.detector.chunks import judge_chunks as judge_chunks
-    from hld.comparing.distances import Distances as Distances, distances as distances
     from hld.comparing.two_sample import (
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,
@@ -62,10 +61,6 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "MMDResult",
         "MMDTest",
         "mmd_squared",
-    ),
-    "comparing.distances": (
-        "Distances",
-        "distances",
     ),
     "comparing.two_sample": (
         "TwoSampleResult",

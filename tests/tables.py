@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pandas as pd
+from hypothesis import strategies as st
+
 from hld.tables.files.dialect import ReadOptions
 from hld.tables.files.files import read_chunks
-from hypothesis import strategies as st
 
 TEXT = st.text(max_size=4)
 CELL = (

@@ -227,7 +227,7 @@ def test_of(model: Any) -> HLDTest:
 test_of.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
 
 
-def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int | None) -> np.ndarray:
+def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np.ndarray:
     """(n, V) codes of a batch: by default a row that has holes is filled by draws from the circuit.
 
     All rows of both batches are filled by one rule, so they stay exchangeable.
@@ -240,7 +240,7 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int | None
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")
     holes = rows.min(axis=1) < 0 if rows.dtype.kind == "i" else np.zeros(len(rows), dtype=bool)
-    if holes.any() and stream is not None:
+    if holes.any():
         rng = np.random.default_rng([test.settings.seed, stream])
         rows = rows.copy()
         rows[holes] = pcircuit.sample(test.circuit, evidence=rows[holes], rng=rng)

@@ -573,7 +573,6 @@ def detector():
     [
         ("first", lambda detector, odd: hld.two_sample(detector, odd, TABLE)),
         ("second", lambda detector, odd: hld.two_sample(detector, TABLE, odd)),
-        ("batches[1]", lambda detector, odd: hld.distances(detector, [TABLE, odd])),
         ("alternative", lambda detector, odd: detector.power(odd, 100)),
         ("alternative", lambda detector, odd: detector.sample_size(odd)),
         ("batch", lambda detector, odd: detector.test(odd)),
