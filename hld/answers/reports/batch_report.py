@@ -11,12 +11,21 @@ from typing import Any
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
 from hld.answers.reports.page import escaped_lines, facts, page, reproduction, table
-from hld.answers.reports.pictures import heat_tables, null_curve
+from hld.answers.reports.pictures import heat_tables
 from hld.answers.words import dependence_lines, effect_text, p_text, procedure_of
-from hld.testing.null_curves import null_curves
 
 MOST_CARDS = 24
 NO_CHANGE = "columns without a clear change"
+PLAIN = {
+    "euclidean": "all nodes alike",
+    "standardized": "each node by its spread",
+    "marginals": "columns by themselves",
+    "whitened": "directions of small spread",
+    "whitened_fine": "directions of very small spread",
+    "ordered": "ordered columns by themselves",
+    "score": "use of each parameter",
+    "weights": "weighted nodes",
+}
 LEGEND = (
     '<p class="legend"><span><i style="background:var(--expected)"></i>expected (upper bar)</span>'
     '<span><i style="background:var(--observed)"></i>observed (lower bar)</span></p>'
@@ -38,10 +47,10 @@ def batch_report(
         title,
         [
             _verdict(result, batch_name, model_name),
-            _null(detector, result),
             _columns(result),
             _pairs(result),
             _quality(result),
+            _tests(result),
             _model(detector),
             reproduction(commands, f", null {result.null}, {_rows(result.num_samples)}", digest),
         ],
@@ -83,46 +92,29 @@ def _verdict(result: Any, batch_name: str, model_name: str) -> str:
     )
 
 
-def _null(detector: Any, result: Any) -> str:
-    """The statistic against its null."""
-    curves, shared = null_curves(detector.test_, result), _shared(result)
-    if not curves:
-        return f"<h2>How far from chance</h2><p>{escaped(shared)}</p>" if shared else ""
-    several = (
-        " The p-values of these distances are combined into one, which accounts for their dependence."
-        if len(curves) > 1
-        else ""
-    )
-    return (
-        "<h2>How far from chance</h2><p>Grey is how far batches of "
-        f"{_rows(result.num_samples, 'unshifted ')} lie from the reference "
-        f"by chance alone, red the {percent(result.alpha)} of them that lie farthest; the blue line is this "
-        "batch, with its p-value as the area beyond it."
-        f'{escaped(several)} {escaped(shared)}</p><div class="grid">'
-        + "".join(null_curve(curve, result.alpha) for curve in curves)
-        + "</div><p><small>Effect size: distance of the means over the typical distance of a single row, less what "
-        "sampling alone adds to it; 0 is no shift.</small></p>"
-    )
-
-
-def _shared(result: Any) -> str:
-    """The tests that share the level with the distances, in a sentence; empty if there are none."""
+def _tests(result: Any) -> str:
+    """What was tested, each with its own p-value and its part of the level."""
+    rest = 1 - sum(one.share for one in result.beside)
     quality = result.data_quality
-    tests = (
+    counted = (
         ("single counts", result.largest_count),
         ("single dependences", result.largest_dependence),
         ("shares of missing values", getattr(quality, "missingness", None)),
         ("new values", getattr(quality, "new_values", None)),
     )
-    listed = ", ".join(
-        f"{name} ({p_text(one.pvalue)}, {percent(one.share)} of the level)"
-        for name, one in tests
+    rows = [
+        (PLAIN.get(name, name), p_text(pvalue), f"{percent(rest)} for all distances")
+        for name, pvalue in zip(result.metrics, result.pvalues, strict=True)
+    ]
+    rows += [
+        (name, p_text(one.pvalue), percent(one.share))
+        for name, one in counted
         if one is not None and one.share
-    )
+    ]
     return (
-        f"Beside the distances these have tests of their own: {listed}. The p-value on top covers them all."
-        if listed
-        else ""
+        "<h2>What was tested</h2><p>The p-value on top covers all of these together. The effect size is the share of"
+        " rows that would have to be others for chance to explain the batch.</p>"
+        + table(("test", "p-value", "part of the level"), rows)
     )
 
 

@@ -98,10 +98,6 @@ p { margin: .4rem 0 .8rem; max-width: 46rem; overflow-wrap: anywhere; }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .value, svg .axis { fill: var(--soft); font-variant-numeric: tabular-nums; font-size: 11px; }
 svg .expected { fill: var(--expected); } svg .observed { fill: var(--observed); }
-svg .density { fill: var(--expected); fill-opacity: .28; stroke: var(--expected); stroke-width: 1.5; }
-svg .tail { fill: var(--shift); fill-opacity: .45; } svg .rule { stroke: var(--line); }
-svg .critical { stroke: var(--shift); stroke-dasharray: 4 3; } svg .mark { stroke: var(--observed); stroke-width: 2.5; }
-svg .arrow { fill: var(--observed); }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; color: var(--soft); font-size: .85rem;
   margin: .3rem 0 .9rem; }
 .legend i { display: inline-block; width: 1.1rem; height: .6rem; margin-right: .4rem; border-radius: 2px; }

@@ -164,7 +164,7 @@ def test_pages_say_what_was_found(pages):
     assert "Dependence" in pages["shift"]
     assert "level not seen in training" in pages["shift"]
     assert "<h1>No shift found</h1>" in pages["calm"]
-    assert "this batch" in pages["calm"]
+    assert "What was tested" in pages["calm"]
     assert "3 segments shifted" in pages["labels"] or "of 3 segments" in pages["labels"]
     assert 'class="calendar"' in pages["segments"]
     assert "print" in STYLE
