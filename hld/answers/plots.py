@@ -1,4 +1,4 @@
-"""Pictures: how training went, what the circuit draws, where a shift sits, how p-values run over time.
+"""Pictures: how training went, what the circuit draws, where a shift sits.
 
 Each function draws into one matplotlib axes and returns it; without `ax` it makes a figure of its own through
 pyplot, so that a notebook shows it.  `new_figure` makes one that pyplot does not know, for services and
@@ -12,7 +12,6 @@ Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a functio
 `images`              rows as small pictures, in a grid
 `localisation_map`    shares of a shift, for variables that are pixels
 `variable_shares`     shares of a shift, for variables that have names
-`pvalues_over_time`   p-values of successive batches, with the level
 `null_law`            the null distribution of a test, and where the statistic of a batch falls
 `new_figure`          an empty figure without global state
 ====================  =====================================================================
@@ -20,20 +19,20 @@ Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a functio
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_fraction, check_numbers, check_whole_number
+from pcircuit.arguments import check_numbers, check_whole_number
+from pcircuit.pictures.canvas import axes_or_new as axes
+from pcircuit.pictures.canvas import matplotlib_module
 
 __all__ = [
     "images",
     "localisation_map",
     "new_figure",
     "null_law",
-    "pvalues_over_time",
     "training_curve",
     "variable_shares",
 ]
@@ -240,54 +239,6 @@ def variable_shares(
     return plain_frame(ax)
 
 
-def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
-    """Draw the p-values of successive batches on a logarithmic axis, and the level.
-
-    Batches with p <= alpha are large triangles, the others are dots; p-values below 1e-6 stand at 1e-6.
-
-    Parameters
-    ----------
-    pvalues : (n,) float array_like
-        In [0, 1], in the order of the batches.
-    alpha : float
-        Level, in (0, 1).
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
-    TypeError, ValueError
-        If an argument is of the wrong kind, `pvalues` is not one-dimensional or not in [0, 1], or `alpha` is not
-        in (0, 1).
-
-    Examples
-    --------
-    >>> ax = pvalues_over_time([0.6, 0.2, 0.0], 0.05, new_figure((4, 3)).add_subplot())
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['no shift (2)', 'shift (1)', 'level 0.05']
-    """
-    pvalues = check_numbers(pvalues, "pvalues", "a list of numbers from 0 to 1", least=0, most=1)
-    if pvalues.ndim != 1:
-        raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,)")
-    alpha = check_fraction(alpha, "alpha")
-    ax = axes(ax)
-    ax.plot(
-        np.arange(1, len(pvalues) + 1),
-        np.maximum(pvalues, SMALLEST),
-        color=GREY,
-        linewidth=0.8,
-        alpha=0.6,
-    )
-    ax.set(xlabel="batch", ylabel="p-value")
-    return draw_pvalues(ax, pvalues, pvalues <= alpha, alpha)
-
-
 def new_figure(size: Any) -> Any:
     """An empty figure of a size in inches, laid out so that nothing overlaps, without pyplot's global state.
 
@@ -445,25 +396,6 @@ def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
     squared = edges**2 / result.inflation
     sketch = getattr(null, "sketch", lambda one, T: null.pvalue(one, T).value)
     return edges, np.array([sketch(one, result.num_samples) for one in squared[:, None]])
-
-
-def axes(ax: Any) -> Any:
-    """The axes given, or those of a new figure; TypeError for what cannot be drawn into."""
-    if ax is None:
-        return matplotlib_module("pyplot").subplots(layout="constrained")[1]
-    if not isinstance(ax, matplotlib_module("axes").Axes):  # such as a figure, or an array of axes
-        raise TypeError(f"`ax` must be axes of matplotlib, found {type(ax).__name__}")
-    return ax
-
-
-def matplotlib_module(module: str) -> Any:
-    """A module of matplotlib; ImportError says how to install it."""
-    try:
-        return importlib.import_module(f"matplotlib.{module}")
-    except ImportError:
-        raise ImportError(
-            "drawing needs matplotlib, which is not installed: pip install 'hld[plot]'"
-        ) from None
 
 
 def plain_frame(ax: Any) -> Any:

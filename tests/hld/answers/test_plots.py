@@ -135,21 +135,6 @@ def test_variable_shares_refuse_other_names(ax):
         plots.variable_shares(found(1, 2), ["a", "b"], ax, top=0)
 
 
-@pytest.mark.parametrize(
-    ("pvalues", "alpha", "message"),
-    [
-        ([0.1, 1.1], 0.05, "`pvalues` must be a list of numbers from 0 to 1"),
-        ([np.nan], 0.05, "`pvalues` must be a list of numbers from 0 to 1"),
-        ([[0.1]], 0.05, r"`pvalues` has shape \(1, 1\)"),
-        ([0.1], 0.0, "`alpha` must be a finite number above 0 and below 1"),
-    ],
-)
-def test_pvalues_refuse_what_is_no_probability(pvalues, alpha, message, ax):
-    """Both arguments are checked."""
-    with pytest.raises(ValueError, match=message):
-        plots.pvalues_over_time(pvalues, alpha, ax)
-
-
 def test_missing_matplotlib_is_explained(monkeypatch):
     """One sentence, with the command."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
