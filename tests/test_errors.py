@@ -15,7 +15,6 @@ from test_layers import PATHS, nodes
 # rooms and modules that read what is saved, or what is typed in a shell
 READERS = (
     "pcircuit/io/",
-    "pcircuit/__main__.py",
     "pcircuit/kernels/engine.py",
     "hld/tables/files/",
     "hld/command/",

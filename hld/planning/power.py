@@ -132,16 +132,16 @@ def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
 
 
 def sample_size(
-    test: Any, alternative: object, power: float = 0.9, alpha: float = 0.05
+    test: Any, alternative: object, least: float = 0.9, alpha: float = 0.05
 ) -> int | None:
     """The smallest batch with which an alternative is found with a probability.
 
     Some twenty powers, by bisection: where power does not grow with every row, as for few rows of a discrete circuit, a
     smaller batch may do as well.
     """
-    least, alpha = check_fraction(power, "power"), check_fraction(alpha, "alpha")
+    least, alpha = check_fraction(least, "power"), check_fraction(alpha, "alpha")
     found = alternative_of(test, alternative)
-    return smallest_batch(lambda T: _power_of(test, found, T, alpha), least, found.num_rows)
+    return smallest_batch(lambda T: power(test, found, T, alpha), least, found.num_rows)
 
 
 def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
@@ -201,11 +201,6 @@ def _share_by_law(test: Any, found: Alternative, alpha: float, margins: np.ndarr
             means = harmonic_mean(np.array([checked]))
             rejected[i] = parts.null.limit.tails_of(means)[0] <= alpha
     return float(rejected.mean())
-
-
-def _power_of(test: Any, found: Alternative, T: int, alpha: float) -> float:
-    """The power for an alternative whose moments are known."""
-    return power(test, found, T, alpha)
 
 
 def smallest_batch(
