@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hld.answers.plots import BLUE, axes, draw_pvalues, plain_frame, shortened
+from hld.answers.plots import BLUE, draw_pvalues, plain_frame, shortened
+from pcircuit.pictures.canvas import axes_or_new as axes
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift

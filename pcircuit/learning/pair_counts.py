@@ -56,7 +56,6 @@ BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of r
 MAX_PRODUCT_CELLS = (
     144  # cells per pair from which counting codes beats the matrix product (two cores)
 )
-MOST_STRIDES, MOST_RUNS = 16, 16  # categories of small groups, and stretches of equal ones
 MOST_CATEGORIES = 2**31 - 1  # of one variable: positions in its tables stay far inside 64 bits
 MAX_CELLS = (
     2**27
@@ -199,27 +198,9 @@ def starts(sizes: Ints) -> Ints:
 def grouped_sums(table: Floats, sizes: Ints) -> Floats:
     """(sum of sizes, n) -> (groups, n): sums of successive rows, which must be exact in any order.
 
-    Successive groups of one size are added as strided blocks, which takes a fifth of the time of `np.add.reduceat`
-    where they are small.
-
     Shapes: table (sum of sizes, n), sizes (groups,).
     """
-    ends = [*(np.flatnonzero(np.diff(sizes)) + 1).tolist(), len(sizes)]
-    if len(ends) > MOST_RUNS:
-        return np.asarray(np.add.reduceat(table, starts(sizes), axis=0))
-    result = np.empty((len(sizes), table.shape[1]))
-    group = row = 0
-    for end in ends:
-        C, out = int(sizes[group]), result[group:end]
-        block = table[row : row + C * len(out)]
-        if C > MOST_STRIDES:
-            np.add.reduceat(block, np.arange(0, len(block), C), axis=0, out=out)
-        else:
-            out[:] = block[::C]
-            for c in range(1, C):
-                out += block[c::C]
-        group, row = end, row + len(block)
-    return result
+    return np.asarray(np.add.reduceat(table, starts(sizes), axis=0))
 
 
 # -- the matrix product --------------------------------------------------------------------------------------
