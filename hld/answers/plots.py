@@ -1,4 +1,4 @@
-"""Pictures: how training went, what the circuit draws, where a shift sits.
+"""Pictures: what the circuit draws, where a shift sits, how far a batch is from chance.
 
 Each function draws into one matplotlib axes and returns it; without `ax` it makes a figure of its own through
 pyplot, so that a notebook shows it.  `new_figure` makes one that pyplot does not know, for services and
@@ -8,7 +8,6 @@ which people with any kind of colour vision can distinguish; what a colour says,
 Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a function is called.
 
 ====================  =====================================================================
-`training_curve`      mean log-likelihood of each epoch
 `images`              rows as small pictures, in a grid
 `localisation_map`    shares of a shift, for variables that are pixels
 `variable_shares`     shares of a shift, for variables that have names
@@ -33,55 +32,12 @@ __all__ = [
     "localisation_map",
     "new_figure",
     "null_law",
-    "training_curve",
     "variable_shares",
 ]
 BLUE, SKY, VERMILLION, GREY = "#0072B2", "#A9CFE6", "#D55E00", "#666666"
 SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny ones would flatten all others
 LONGEST = 32  # letters of a name beside bars, which need room
 FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has
-
-
-def training_curve(history: Any, ax: Any = None) -> Any:
-    """Draw the mean training log-likelihood of each epoch.
-
-    Parameters
-    ----------
-    history : (epochs + 1,) float array_like
-        Nats per row, from `pcircuit.fit_em` or ``HLDDetector.history_``.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
-    TypeError, ValueError
-        If an argument is of the wrong kind, `history` is not one-dimensional, or empty.
-
-    Examples
-    --------
-    >>> ax = training_curve([-5.0, -4.1, -4.0], new_figure((4, 3)).add_subplot())
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('epoch', 'log-likelihood (nats per row)')
-    """
-    history = check_numbers(history, "history", "a list of numbers", finite=False)
-    if history.ndim != 1 or not history.size:
-        raise ValueError(f"`history` has shape {history.shape}, expected (epochs + 1,)")
-    ax = axes(ax)
-    ax.plot(
-        np.arange(len(history)),
-        history,
-        color=BLUE,
-        linewidth=2,
-        marker="o" if len(history) == 1 else None,
-    )
-    ax.set(xlabel="epoch", ylabel="log-likelihood (nats per row)")
-    return plain_frame(ax)
 
 
 def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: int = 10) -> Any:

@@ -127,12 +127,13 @@ def summary(demo: Any) -> str:
 
 
 def draw(demo: Any, path: Any) -> None:
-    """Draw training curve, shift and images into a picture file."""
+    """Draw the learning, shift and images into a picture file."""
     result, other = demo.shifted.result, demo.shifted.digit
     figure = plots.new_figure((11, 6.2))
     upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=0.02)
     curve, learned, tested, place = upper.subplots(1, 4, width_ratios=(1.4, 1.1, 1.1, 1.15))
-    plots.training_curve(demo.history, curve)
+    curve.plot(demo.history)
+    curve.set(xlabel="epoch", ylabel="log-likelihood (nats per row)")
     plots.images([demo.mean], SHAPE, learned)
     plots.images([demo.shifted_mean], SHAPE, tested)
     plots.localisation_map(result.localize(top=1), SHAPE, place)

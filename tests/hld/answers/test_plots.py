@@ -37,20 +37,6 @@ def found(*scores):
     return Localization((), np.array(scores, dtype=float))
 
 
-def test_training_curve_starts_at_epoch_zero(ax):
-    """History has one entry before the first epoch."""
-    (line,) = plots.training_curve([-3.0, -2.5, -2.25], ax).lines
-    np.testing.assert_array_equal(line.get_xydata(), [[0, -3.0], [1, -2.5], [2, -2.25]])
-    assert drawn(ax).min() < 255
-
-
-@pytest.mark.parametrize("history", [[], [[1.0, 2.0]], 3.0])
-def test_training_curve_refuses_other_shapes(history, ax):
-    """The shape is named."""
-    with pytest.raises(ValueError, match=r"`history` has shape .*expected \(epochs \+ 1,\)"):
-        plots.training_curve(history, ax)
-
-
 def test_images_keep_their_place_and_their_frames(ax):
     """Picture i stands in line i // columns; one pixel around each picture belongs to none."""
     rows = np.arange(5 * 6).reshape(5, 6)
@@ -142,7 +128,7 @@ def test_missing_matplotlib_is_explained(monkeypatch):
         plots.new_figure((1, 1))
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'hld\[plot\]'"):
-        plots.training_curve([0.0])
+        plots.images([[0.0]], (1, 1))
 
 
 def test_given_axes_are_used_and_what_is_none_is_refused():
