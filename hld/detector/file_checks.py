@@ -23,7 +23,7 @@ import numpy as np
 
 import pcircuit
 from hld.nulls.named import NULLS
-from hld.references.named import FROM_ROWS
+from hld.references.rows import FROM_ROWS
 from pcircuit.io.archive import saved_count, saved_number
 from pcircuit.io.circuit_file import to_arrays
 from pcircuit.moments.means import means_cost

@@ -3,7 +3,7 @@
 A reference is a distribution of likelihood vectors L (m,), known by its mean and its covariance S, from which vectors
 can be drawn.  `under` shows it through a metric F: the distribution of F (L - mean), whose covariance is F S F^T.
 Nulls are made from that and from draws, and know nothing else of a reference; so a new kind of reference is one more
-class with these methods, and one line in `hld.references.named`.
+class with these methods, and one line in `hld.references.rows`.
 """
 
 from __future__ import annotations

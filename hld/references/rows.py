@@ -224,3 +224,12 @@ def table_rows(size: int) -> int:
     have a p-value of 5e-5, then 20,000; but no more than 512 MiB hold.
     """
     return max(min(MOST_BYTES, max(MANY_BYTES, 8 * size * MANY_ROWS)) // (8 * size), 2)
+
+
+# name -> function of circuit, nodes, training rows (None where there are none), and features of the score, if any:
+# `reference=` takes the names
+REFERENCES: dict[str, Callable[..., Any]] = {
+    "circuit": lambda circuit, nodes, *_, **features: CircuitReference(circuit, nodes),
+    "training": row_reference,
+}
+FROM_ROWS = ("training",)  # those that need rows

@@ -30,7 +30,7 @@ from hld.nulls.ranks.confirmation import least_pvalue
 from hld.nulls.staged import MOST_RESAMPLES
 from hld.planning.power import detectable, power, sample_size
 from hld.references.holes import HolePatterns
-from hld.references.named import FROM_ROWS, REFERENCES
+from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import summarize_rows, test_fingerprint

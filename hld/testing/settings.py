@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hld.nulls.named import NULLS, check_null_choice
-from hld.references.named import FROM_ROWS, REFERENCES
+from hld.references.rows import FROM_ROWS, REFERENCES
 from pcircuit.arguments import check_choice, check_number, check_whole_number
 
 SUMMED_OUT = (

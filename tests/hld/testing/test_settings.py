@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, asdict
 import pytest
 
 from hld.nulls.named import NULLS
-from hld.references.named import FROM_ROWS, REFERENCES
+from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.testing.settings import MISSING, Settings, usual_missing
 
 PLAIN = {

@@ -6,7 +6,7 @@ import zoo
 
 import hld
 from hld import select_nodes
-from hld.references.named import FROM_ROWS, REFERENCES
+from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.vectors.score_features import score_features
 from pcircuit import sample
 
