@@ -227,7 +227,7 @@ def check_detector(detector, rng):
     codes[rng.random(codes.shape) < 0.02] = -1
     rows = detector.encoder_.decode(codes)
     numeric = [column.kind != "categorical" for column in detector.encoder_.columns]
-    rows[:, numeric] = np.where(rows[:, numeric] == "another", None, rows[:, numeric])
+    rows[:, numeric] = np.where(rows[:, numeric] == "<unseen>", None, rows[:, numeric])
     assert not np.isnan(detector.score_samples(rows)).any()
     assert detector.sample(3, rng=0).shape == (3, circuit.num_variables)
     for T in (1, 7, 40):
