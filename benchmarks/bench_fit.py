@@ -36,7 +36,7 @@ STAGES = {
     "tree": ["pcircuit.chow_liu_tree"],
     "facts": ["hld.detector.learning.table_facts"],
     "EM": ["pcircuit.fit_em"],
-    "reference": ["hld.references.named.row_reference"],
+    "reference": ["hld.references.rows.row_reference"],
     "metrics": ["hld.testing.calibration.build_metric"],
     "laws": ["hld.nulls.auto.limit_laws"],
     "joint law": ["hld.nulls.auto.combined"],
@@ -104,7 +104,7 @@ def timed(found, open_stages):
                 setattr(owner, attribute, stopwatch(original, stage, found, open_stages))
                 patches.callback(setattr, owner, attribute, original)
                 if stage == "reference":  # looked up in a table
-                    references = importlib.import_module("hld.references.named").REFERENCES
+                    references = importlib.import_module("hld.references.rows").REFERENCES
                     references["training"] = getattr(owner, attribute)
                     patches.callback(references.__setitem__, "training", original)
         yield

@@ -39,8 +39,8 @@ def test_verdict(batch, status, verdict, run_on_gaps, files):
 
 def test_a_trifle_is_no_alarm_if_so_asked(run):
     assert run("test", "model.hld", "moved.csv", "--min-effect", "0.01")[0] == 1
-    status, out, _ = run("test", "model.hld", "moved.csv", "--min-effect", "9")
-    assert (status, "95 % between" in out) == (0, True)
+    status, out, _ = run("test", "model.hld", "moved.csv", "--min-effect", "1")
+    assert (status, "of rows (at least" in out) == (0, True)
 
 
 def test_report_of_a_batch(run, folder):
@@ -130,7 +130,7 @@ def test_a_report_names_all_options_that_its_numbers_depend_on(run, folder, opti
         ),
         (
             ["calm.csv", "--min-effect", "nan"],
-            "--min-effect must be a finite number of at least 0, found nan",
+            "--min-effect must be a share of rows, from 0 to 1, found nan",
         ),
     ],
 )

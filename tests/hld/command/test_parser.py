@@ -127,7 +127,7 @@ def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
         *[
             (
                 ["test", "model.hld", "shifted.csv", "--min-effect", size],
-                "--min-effect must be a finite number of at least 0",
+                "--min-effect must be a share of rows, from 0 to 1",
             )
             for size in ("nan", "-1", "inf")
         ],

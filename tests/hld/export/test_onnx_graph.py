@@ -169,7 +169,6 @@ def plan(eigenvalues, multiplicities, excess=0.0, most_scale=4.0):
         nothing,
         nothing,
         0.0,
-        0.0,
         np.array(eigenvalues),
         np.array(multiplicities),
         excess,
