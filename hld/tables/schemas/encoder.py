@@ -77,7 +77,8 @@ class TableEncoder:
 
     Examples
     --------
-    >>> encoder = fit_encoder([[0, "a"], [1, "b"], [1, "a"]])
+    >>> import hld
+    >>> encoder = hld.fit_encoder([[0, "a"], [1, "b"], [1, "a"]])
     >>> print(encoder.describe())
     'x0': integer, 2 levels: 0, 1; unseen levels are category 2; missing is -1
     'x1': categorical, 2 levels: 'a', 'b'; unseen levels are category 2; missing is -1
@@ -166,8 +167,9 @@ class TableEncoder:
 
         Examples
         --------
+        >>> import hld
         >>> table = [[name] for name in ["ann", "ann", "bob", "bob", "eve"]]
-        >>> encoder = fit_encoder(table, max_categories=2)      # keeps ann; bob and eve are rare
+        >>> encoder = hld.fit_encoder(table, max_categories=2)      # keeps ann; bob and eve are rare
         >>> encoder.encode(table)[0].ravel().tolist(), encoder.encode_training(table)[0].ravel().tolist()
         ([0, 0, 1, 1, 1], [0, 0, 1, 1, 2])
         """
