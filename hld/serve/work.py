@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from hld.serve.refusals import Refusal
 from hld.serve.tables import read_columns, read_summary
 
 DETAILS = ("full", "verdict")
+PIECE = 8192  # rows between two looks at the deadline
 
 
 def judge_table(
@@ -25,8 +27,16 @@ def judge_table(
     """The verdict on a table, as `HLDResult.to_dict` has it, and in words."""
     detector = model.detector
     table = read_columns(body, form, detector.encoder_, limits)
-    result = judge_chunks(detector, [table], alpha)
-    return answer_of(model, result, detail)
+    return answer_of(model, judge_chunks(detector, pieces_of(table), alpha), detail)
+
+
+def pieces_of(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The rows of a table some at a time, as long as the request has time."""
+    num_rows = len(next(iter(table.values())))
+    for start in range(0, num_rows, PIECE):
+        check_time()
+        yield {name: cells[start : start + PIECE] for name, cells in table.items()}
+    check_time()
 
 
 def judge_summary(
@@ -48,7 +58,8 @@ def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
         "id": model.results.keep(result),
         "summary": str(result) if detail == "full" else repr(result),
     }
-    return own | plain_json(shown.to_dict())
+    effect = {"effect": result.effect, "effect_interval": result.effect_interval}
+    return own | plain_json(shown.to_dict() | effect)
 
 
 def encode_table(

@@ -6,6 +6,7 @@ from live_server import csv_bytes
 from hld.serve import work
 from hld.serve.limits import Limits
 from hld.serve.models import MOST_RESULTS, Models
+from hld.serve.pool import OutOfTime
 from hld.serve.refusals import Refusal
 
 LIMITS = Limits()
@@ -38,3 +39,32 @@ def test_warming_up_keeps_no_result_and_shows_the_monitor_no_row(model):
     work.warm_up([model], LIMITS)
     assert model.results.find(None) is None
     assert model.watch.last.num_rows == 0
+
+
+def test_a_verdict_alone_has_the_effect_of_the_whole_answer(model, shop):
+    frame = shop["calm"].copy()
+    frame.loc[frame.index[::9], "colour"] = "another"
+    whole, alone = (
+        work.judge_table(model, csv_bytes(frame), "csv", 0.05, detail, LIMITS)
+        for detail in ("full", "verdict")
+    )
+    assert 0 < whole["effect_interval"][0] < 1 / 9 < 2 * whole["effect"]
+    assert [alone[name] for name in ("effect", "effect_interval")] == [
+        whole[name] for name in ("effect", "effect_interval")
+    ]
+
+
+def test_a_table_is_judged_in_pieces_as_long_as_there_is_time(model, shop, monkeypatch):
+    whole = work.judge_table(model, csv_bytes(shop["calm"]), "csv", 0.05, "verdict", LIMITS)
+    monkeypatch.setattr(work, "PIECE", 70)
+    again = work.judge_table(model, csv_bytes(shop["calm"]), "csv", 0.05, "verdict", LIMITS)
+    assert again["pvalue"] == whole["pvalue"]
+    looks = iter([None] * 3)
+
+    def look():
+        if next(looks, "late") == "late":
+            raise OutOfTime
+
+    monkeypatch.setattr(work, "check_time", look)
+    with pytest.raises(OutOfTime):
+        work.judge_table(model, csv_bytes(shop["calm"]), "csv", 0.05, "verdict", LIMITS)
