@@ -36,7 +36,7 @@ MOST_EXAMPLES = 1000  # rows that edges and directions are made of
 BLOCK = 2048  # rows at a time
 NEW = 1  # the mark of a value that learning did not show
 NEVER = -1e30  # in place of the logarithm of 0
-FARTHEST = 1e6  # in standard deviations
+FARTHEST, NEAREST = 1e6, 1e-6  # in standard deviations
 MOST_INFORMATION = 2000.0  # logarithms of ratios of doubles are smaller
 SHARES = {
     "column": 0.35,
@@ -126,6 +126,7 @@ class RowScores:
         with np.errstate(over="ignore"):  # units that hardly vary among the rows learned from
             standard = (likelihoods - self.scale[0]) * self.scale[1]
         directed = np.clip(standard, -FARTHEST, FARTHEST) @ self.directions.T
+        directed[np.abs(directed) < NEAREST] = 0.0  # what is left of terms that cancel
         whole = pcircuit.log_likelihood(self.circuit, codes)[:, None]
         found += [log_or_never(likelihoods), directed, np.maximum(whole, NEVER)]
         return np.concatenate(found, axis=1, dtype=np.float32, casting="same_kind")
