@@ -60,8 +60,7 @@ def effect_of(lefts: Sequence[Left], pvalue: float, alpha: float, T: int) -> Eff
     """The effect of a batch of T rows, by what each witness leaves of a p-value where r of them are others."""
     from scipy.special import betaincinv
 
-    sure, rest = 0, (1 - OF_TEST) * alpha
-    low = 0.0
+    sure, low, rest = 0, 0.0, (1 - OF_TEST) * alpha
     if pvalue <= alpha:
         sure = least_rows(lefts, OF_TEST * alpha, T)
         rows, level = (sure, rest) if sure else (1, max(min(alpha - pvalue, rest), LEAST * rest))

@@ -17,14 +17,13 @@ from hld.nulls.null import check_verdict
 from hld.results.effects import Effect, Left, effect_of, left_of, tolerant_pvalue
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
-from hld.results.shared_level import LEAST_REST, combined, scaled_level, tests_beside
+from hld.results.shared_level import LEAST_REST, combined, scaled_level
 from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
     from hld.tables.schemas.quality import DataQuality
 from hld.answers.words import headline, in_words
-from hld.results.shared_level import scaled_level_of
 
 FEW_COLUMNS = 9  # that a picture shows by default
 PARTS = ("data_quality", "largest_count", "largest_dependence", "context")  # that may be None
@@ -40,12 +39,19 @@ class OfColumns:
     @property
     def beside(self) -> tuple[Any, ...]:
         """The tests, beside that of the distance, that have a share of the level."""
-        return tests_beside(self)
+        own: Any = self
+        quality = own.data_quality
+        tested = (
+            *((quality.missingness, quality.new_values) if quality else ()),
+            own.largest_count,
+            own.largest_dependence,
+        )
+        return tuple(one for one in tested if one is not None and one.share)
 
     @property
     def scaled_alpha(self) -> float:
         """The level over which a test beside the distance rejects by itself, times its share: at least `alpha`."""
-        return scaled_level_of(self)
+        return scaled_level(self.alpha, *self.beside)
 
     @property
     def columns(self) -> tuple[Any, ...]:

@@ -51,22 +51,6 @@ def scaled_level(alpha: float, *tests: Any) -> float:
     return low
 
 
-def scaled_level_of(result: Any) -> float:
-    """`scaled_level` of a result."""
-    return scaled_level(result.alpha, *tests_beside(result))
-
-
-def tests_beside(result: Any) -> tuple[Any, ...]:
-    """The tests of a result, beside that of the distance, that have a share of its level."""
-    quality = result.data_quality
-    tested = (
-        *((quality.missingness, quality.new_values) if quality else ()),
-        result.largest_count,
-        result.largest_dependence,
-    )
-    return tuple(one for one in tested if one is not None and one.share)
-
-
 def _rest(tests: tuple[Any, ...]) -> float:
     """w_0."""
     return 1 - sum(one.share for one in tests)

@@ -32,11 +32,9 @@ def judge_table(
 
 def pieces_of(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The rows of a table some at a time, as long as the request has time."""
-    num_rows = len(next(iter(table.values())))
-    for start in range(0, num_rows, PIECE):
+    for start in range(0, len(next(iter(table.values()))), PIECE):
         check_time()
         yield {name: cells[start : start + PIECE] for name, cells in table.items()}
-    check_time()
 
 
 def judge_summary(
@@ -58,8 +56,10 @@ def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
         "id": model.results.keep(result),
         "summary": str(result) if detail == "full" else repr(result),
     }
-    effect = {"effect": result.effect, "effect_interval": result.effect_interval}
-    return own | plain_json(shown.to_dict() | effect)
+    # the effect is that of all tests, also where they are not shown
+    return own | plain_json(
+        shown.to_dict() | {"effect": result.effect, "effect_interval": result.effect_interval}
+    )
 
 
 def encode_table(

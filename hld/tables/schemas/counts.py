@@ -91,13 +91,14 @@ class Counts:
 
     def after(self, rows: int) -> float:
         """An upper bound of the p-value of all events where so many rows of the batch are others (Bonferroni)."""
-        least = 1.0
-        for N, K, T, j in zip(
-            *(one.tolist() for one in (self.N, self.K, self.T, self.j)), strict=True
-        ):
-            p = count_pvalue(N, K, T, j, rows, is_two_sided=self.is_two_sided)
-            least = min(least, self.num_tests * p)
-        return least
+        each = zip(*(one.tolist() for one in (self.N, self.K, self.T, self.j)), strict=True)
+        return min(
+            1.0,
+            *(
+                self.num_tests * count_pvalue(N, K, T, j, rows, is_two_sided=self.is_two_sided)
+                for N, K, T, j in each
+            ),
+        )
 
 
 def count_pvalue(

@@ -11,7 +11,6 @@ from hld.planning.alternatives import Edit
 from hld.planning.counts import DetectorDraws, shared_level
 from hld.planning.of_tables import alternative_of_table
 from hld.results.largest_count import SHARE, count_events, largest_count
-from hld.results.shared_level import scaled_level_of
 
 
 def population(n, rng, share=0.1):
@@ -40,7 +39,7 @@ def test_the_parts_of_the_level_are_those_of_a_batch_as_expected(detector, T):
     parts = shared_level(detector, T, 0.05)
     result = detector.test(population(T, np.random.default_rng(1)))
     assert parts.distance == pytest.approx(
-        scaled_level_of(result)
+        result.scaled_alpha
         * (
             1
             - sum(
