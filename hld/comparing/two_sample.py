@@ -78,7 +78,7 @@ class TwoSampleResult:
     alpha : float
         Level, in (0, 1).
     effect : float
-        Distance of the means over the typical distance of a row, less what sampling alone gives: as `HLDResult.effect`.
+        Distance of the means over the typical distance of a row, less what sampling alone gives.
     metrics : tuple of str
         Names of the metrics in which the batches were compared.
     pvalues : tuple of float

@@ -13,7 +13,9 @@ So
 
 .. math:: s(r) = \min_i \frac{\mathrm{after}_i(r)}{w_i}
 
-is no less than the joint p-value of any batch that differs from this one in r rows (`hld.results.shared_level`).
+is no less than the joint p-value of any batch that differs from this one in r rows (`hld.results.shared_level`).  Two
+things are neglected, both of the distance alone: that its check by the batch's own rows may raise its p-value more in
+the other batch, and that holes or new values which only the other batch has would take a part of its level.
 
 * The effect is R / T with the least R for which s(R) exceeds one half: so many rows are more than chance explains.
 * Its interval is [low, 1].  Let R be the least r with s(r) > 0.8 alpha.  If the distribution is within epsilon, the
@@ -44,9 +46,8 @@ from typing import NamedTuple, TypeAlias
 OF_TEST = 0.8  # of alpha: the rest is for the number of rows that are others
 CHANCE = 0.5  # p-value that chance explains
 LEAST = 1e-6  # of what is left for the number of rows
-Left: TypeAlias = Callable[
-    [int], float
-]  # p-value over share of a witness, by the rows that are others
+# p-value over share of a witness, by the rows that are others
+Left: TypeAlias = Callable[[int], float]
 
 
 class Effect(NamedTuple):

@@ -95,7 +95,7 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = ()) -> Large
         int(events.categories[where]),
         bool(events.is_cut[where]),
         law,
-        Counts(N[first], K[first], T[first], j[first], int(varies.sum())),
+        Counts(N[first], K[first], T[first], j[first], len(columns)),
     )
 
 

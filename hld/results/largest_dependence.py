@@ -230,7 +230,12 @@ def largest_dependence(kept: Any, batch: Any) -> LargestDependence:
     u, v = kept.edges[where].tolist()
     least = E * _least((n + T)[varies], T[varies])
     changed = tuple(
-        Changed(kept.associations[e].ravel(), kept.pairs[e].ravel(), batch.pairs[e].ravel(), E)
+        Changed(
+            kept.associations[e].ravel(),
+            kept.pairs[e].ravel(),
+            batch.pairs[e].ravel(),
+            len(kept.edges),
+        )
         for e in order
     )
     return LargestDependence(

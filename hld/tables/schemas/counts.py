@@ -77,7 +77,7 @@ _NEGLIGIBLE = 1e-18
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Counts of events, as in Fisher's exact test: j of T rows of a batch, K of N rows with those held out, one of E.
+    """Counts of events, as in Fisher's exact test: j of T rows of a batch, K of N with those held out, E events in all.
 
     Shapes: N, K, T, j (e,).
     """
@@ -172,7 +172,7 @@ def of_columns(
         return CountTest(1.0, pvalues, 0.0)
     n, k, T, j = (one[some].astype(np.int64) for one in (n, k, T, j))
     law = smallest_law(n + T, k + j, T, is_two_sided=is_two_sided)
-    counts = Counts(n + T, k + j, T, j, len(n), is_two_sided)
+    counts = Counts(n + T, k + j, T, j, len(pvalues), is_two_sided)
     return CountTest(law.pvalue(min(pvalues)), pvalues, share, law, counts)
 
 
