@@ -60,10 +60,10 @@ if TYPE_CHECKING:
     from hld.tables.schemas.columns import BinColumn, LevelColumn
 
 
-NEW, ODD = (
-    1,
-    2,
-)  # marks of cells: a value that training did not show, a cell of another type than its column
+# marks of cells: a value that training did not show, a cell of another type than its column; and from the bit `FAR` on
+# k, where a number lies up to 2^(k - 2) units beyond the range of training (`BinColumn.ends`), 0 where it does not
+NEW, ODD, FAR = 1, 2, 2
+MOST_FAR = 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,11 @@ def encoded(
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
         _copy_counting(whole, tables.unseen, codes)
         _mark(marks, codes, tables.unseen, {})
-        return codes, _report(columns, codes, tables.unseen, beyond, {})
+        report = _report(columns, codes, tables.unseen, beyond, {})
+        _mark_far(
+            marks, columns, {v: whole[:, v] for v in np.flatnonzero(report.num_unseen).tolist()}
+        )
+        return codes, report
     numbers, odd = {}, {}
     for v, (column, values) in enumerate(zip(columns, arrays, strict=True)):
         if values is None:
@@ -155,6 +159,7 @@ def encoded(
         which = list(numbers)
         beyond[which] = step_codes(tables.steps, which, list(numbers.values()), codes, marks)
     _mark(marks, codes, tables.unseen, odd)
+    _mark_far(marks, columns, numbers)
     report = _report(columns, codes, tables.unseen, beyond, odd)
     for v, column in enumerate(columns):
         if column.unseen != "keep" and report.num_unseen[v] + report.num_out_of_range[v]:
@@ -203,6 +208,20 @@ def _mark(
         np.bitwise_or(marks, NEW, out=marks, where=codes == unseen)
         for v, rows in odd.items():
             marks[rows, v] |= ODD
+
+
+def _mark_far(marks: np.ndarray | None, columns: Any, numbers: dict[int, Any]) -> None:
+    """Mark how far numbers (N,) of some columns that are marked as new lie beyond the range of training."""
+    for v, cells in () if marks is None else numbers.items():
+        rows, ends = np.flatnonzero(marks[:, v] & NEW), columns[v].ends
+        if ends is None or not len(rows):
+            continue
+        low, high, below, above = ends
+        x = cells[rows].astype(np.float64)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            away = np.maximum((x - high) / above, (low - x) / below)
+            k = np.ceil(np.log2(away)) + 2
+        marks[rows, v] |= np.where(away > 0, np.clip(k, 1, MOST_FAR), 0).astype(np.uint8) << FAR
 
 
 def _leave_one_out(column: LevelColumn, values: np.ndarray, codes: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from sql_tables import OPTIONS, counted, odd_table
 
 import hld
 import pcircuit
-from hld.sql.distances import count_distances
+from hld.results.distances import count_distances
 from hld.sql.judging import WEIGHTS, judge, judge_counts
 
 
