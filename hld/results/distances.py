@@ -30,7 +30,7 @@ LEAST_ROWS = 50
 DRAWN_ROWS = 200
 DRAWN_TABLES = 999
 LAW_ROWS = 800
-SHARE = 0.03  # of the level: `benchmarks.power.trials`
+SHARE = 0.04  # of the level: `benchmarks.power.trials`
 
 
 class Distance(NamedTuple):

@@ -113,12 +113,12 @@ class OfColumns:
         -------
         dict
         """
-        parts = {"data_quality": self.data_quality, **self.witnesses, "context": self.context}
-        known = {name: one for name, one in parts.items() if one is not None}
+        parts = {"data_quality": self.data_quality, "context": self.context}
         lists = {} if self.evidence is None else {"columns": self.columns, "pairs": self.pairs}
-        found: dict[str, Any] = {name: one.to_dict() for name, one in known.items()}
+        found = {name: one.to_dict() for name, one in parts.items() if one is not None}
         if self.data_quality is not None:
-            found["not_heard"] = list(self.not_heard)
+            heard = {name: one.to_dict() for name, one in self.witnesses.items()}
+            found |= {"witnesses": heard, "not_heard": list(self.not_heard)}
         return found | {name: [one.to_dict() for one in ones] for name, ones in lists.items()}
 
     def __str__(self) -> str:

@@ -65,8 +65,8 @@ def unlikelihood(
 
 
 ODDNESS: dict[str, Oddness] = {
-    "magnitude": Oddness(magnitude, 0.08),  # shares: `benchmarks.power.trials`
-    "likelihood": Oddness(unlikelihood, 0.06),
+    "magnitude": Oddness(magnitude, 0.05),  # shares: `benchmarks.power.trials`
+    "likelihood": Oddness(unlikelihood, 0.05),
 }
 
 

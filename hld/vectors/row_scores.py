@@ -24,7 +24,7 @@ The last of these numbers are counted in batches, too (`hld.results.row_ranks`).
 from __future__ import annotations
 
 import reprlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,7 +75,7 @@ class RowScores:
     scale: np.ndarray
     directions: np.ndarray
     edges: np.ndarray
-    odd: tuple[str, ...] = tuple(ODDNESS)
+    odd: tuple[str, ...] = field(default_factory=lambda: tuple(ODDNESS))
 
     @property
     def kinds(self) -> list[Kind]:

@@ -32,6 +32,7 @@ is not 01:30:00 unless all levels of the column are times (`hld.tables.times`).
 
 from __future__ import annotations
 
+import contextlib
 import math
 import reprlib
 from bisect import bisect_right
@@ -159,7 +160,7 @@ def encoded(
         which = list(numbers)
         beyond[which] = step_codes(tables.steps, which, list(numbers.values()), codes, marks)
     _mark(marks, codes, tables.unseen, odd)
-    _mark_far(marks, columns, numbers)
+    _mark_far(marks, columns, arrays)
     report = _report(columns, codes, tables.unseen, beyond, odd)
     for v, column in enumerate(columns):
         if column.unseen != "keep" and report.num_unseen[v] + report.num_out_of_range[v]:
@@ -210,18 +211,18 @@ def _mark(
             marks[rows, v] |= ODD
 
 
-def _mark_far(marks: np.ndarray | None, columns: Any, numbers: dict[int, Any]) -> None:
-    """Mark how far numbers (N,) of some columns that are marked as new lie beyond the range of training."""
-    for v, cells in () if marks is None else numbers.items():
-        rows, ends = np.flatnonzero(marks[:, v] & NEW), columns[v].ends
-        if ends is None or not len(rows):
+def _mark_far(marks: np.ndarray | None, columns: Any, arrays: list[Any]) -> None:
+    """Mark how far numbers that are marked as new lie beyond the range of training."""
+    for v, column in () if marks is None else enumerate(columns):
+        rows = np.flatnonzero(marks[:, v] & NEW) if column.ends else ()
+        if not len(rows):
             continue
-        low, high, below, above = ends
-        x = cells[rows].astype(np.float64)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        low, high, below, above = column.ends
+        with contextlib.suppress(ValueError), np.errstate(all="ignore"):  # what no double holds
+            x = numbers_in(column, whole_cells(arrays[v])[rows])
             away = np.maximum((x - high) / above, (low - x) / below)
-            k = np.ceil(np.log2(away)) + 2
-        marks[rows, v] |= np.where(away > 0, np.clip(k, 1, MOST_FAR), 0).astype(np.uint8) << FAR
+            k = np.clip(np.ceil(np.log2(away)) + 2, 1, MOST_FAR)
+            marks[rows, v] |= np.where(away > 0, k, 0).astype(np.uint8) << FAR
 
 
 def _leave_one_out(column: LevelColumn, values: np.ndarray, codes: np.ndarray) -> None:

@@ -130,7 +130,7 @@ def test_a_detector_pays_its_share_and_keeps_its_level():
     batch[:, 4] = 0
     moved = detector.test(batch)
     assert (moved.largest_count.column, moved.largest_count.category) == (4, 0)
-    assert moved.to_dict()["largest_count"]["column"] == 4
+    assert moved.to_dict()["witnesses"]["largest_count"]["column"] == 4
     assert hld.judge_chunks(detector, [batch[:20], batch[20:]]).pvalue == moved.pvalue
     summed = detector.test(detector.summarize(batch))
     assert summed.largest_count == moved.largest_count

@@ -163,7 +163,7 @@ def test_a_detector_names_the_dependence_and_keeps_its_level(tmp_path):
     broken = detector.test(batch)
     assert broken.reject
     assert broken.largest_dependence.columns == (4, 5)
-    assert broken.to_dict()["largest_dependence"]["columns"] == [4, 5]
+    assert broken.to_dict()["witnesses"]["largest_dependence"]["columns"] == [4, 5]
     assert (
         hld.judge_chunks(detector, [batch[:20], batch[20:]]).largest_dependence
         == broken.largest_dependence

@@ -140,8 +140,9 @@ def test_a_frame_has_a_row_for_each_column_the_smallest_p_value_first(told):
 
 def test_parts_are_named_as_the_fields_and_ready_for_json(told):
     parts = told.parts_to_dict()
-    assert parts.keys() == {*told.witnesses, "data_quality", "not_heard", "columns", "pairs"}
+    assert parts.keys() == {"data_quality", "witnesses", "not_heard", "columns", "pairs"}
     assert parts["not_heard"] == list(told.not_heard)
-    assert parts["largest_count"] == told.largest_count.to_dict()
+    assert parts["witnesses"].keys() == told.witnesses.keys()
+    assert parts["witnesses"]["largest_count"] == told.largest_count.to_dict()
     assert [one["name"] for one in parts["columns"]] == ["kind", "size"]
     assert json.loads(json.dumps(parts, allow_nan=False)) == json.loads(json.dumps(parts))
