@@ -65,16 +65,21 @@ def count_distances(detector: Any, profile: Any) -> list[Distance] | None:
     ]
 
 
-def levels(detector: Any, batch: Any) -> Distance | None:
+def levels(detector: Any, batch: Any) -> Distance:
     """The distance of all columns, each category in units of about its own deviation, as a witness.
 
     Beside `marginals`, which weighs all categories alike and so hardly sees rare ones.
     """
     own, T = detector.profile_, batch.num_rows
     if own.laws is None or min(T, own.num_rows) < LEAST_ROWS:
-        return None
+        return Distance(0.0, 0.0, 1.0, _nothing)
     tables, counts = (merged_counts(detector.encoder_.columns, one)[0] for one in (own, batch))
     return _from_rows(own.laws[0], tables, counts, T, own.num_rows)._replace(share=SHARE)
+
+
+def _nothing(rows: int) -> float:
+    """The p-value where there is nothing to compare."""
+    return 1.0
 
 
 def _from_rows(law: np.ndarray, tables: Any, counts: Any, T: int, n: int) -> Distance:

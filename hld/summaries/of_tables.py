@@ -3,7 +3,7 @@
 **Arrow.**  Record batches become the JSON of a summary by the function that Spark and Ray send to where the rows are.
 
 Both engines hand Arrow record batches to a function, and take such batches back.  The function made here yields one
-batch of one row for each partition: the JSON of its `BatchSummary`, some 40 kilobytes, in the column "summary".
+batch of one row for each partition: the JSON of its `BatchSummary`, some 50 kilobytes, in the column "summary".
 
 =====  ====================================================================================================
 Spark  ``frame.mapInArrow(hld.arrow_summarizer(detector), "summary string").collect()``

@@ -104,7 +104,7 @@ class BatchSummary:
     Notes
     -----
     Immutable.  A number for each node and 256 for the sketch of each metric: as JSON from some
-    hundred bytes, with the circuit as reference, to some 40 kilobytes with the six metrics of `HLDDetector`.
+    hundred bytes, with the circuit as reference, to some 50 kilobytes with the six metrics of `HLDDetector`.
 
     Examples
     --------
