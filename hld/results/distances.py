@@ -17,8 +17,9 @@ circuit, which is exact at any number of rows; beyond that, its law comes from 8
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,8 @@ LAW_ROWS = 800
 SHARE = 0.04  # of the level: `benchmarks.power.trials`
 
 
-class Distance(NamedTuple):
+@dataclass(frozen=True)
+class Distance:
     """One distance: Q, its mean without a shift, its p-value, and the largest one where r rows are others."""
 
     squared: float
@@ -74,7 +76,7 @@ def levels(detector: Any, batch: Any) -> Distance:
     if own.laws is None or min(T, own.num_rows) < LEAST_ROWS:
         return Distance(0.0, 0.0, 1.0, _nothing)
     tables, counts = (merged_counts(detector.encoder_.columns, one)[0] for one in (own, batch))
-    return _from_rows(own.laws[0], tables, counts, T, own.num_rows)._replace(share=SHARE)
+    return replace(_from_rows(own.laws[0], tables, counts, T, own.num_rows), share=SHARE)
 
 
 def _nothing(rows: int) -> float:

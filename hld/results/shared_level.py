@@ -1,4 +1,4 @@
-r"""Several tests share one level: of the distance, of missing and new values, of single counts and dependences.
+r"""Several tests share one level: of the distance, of missing and new values, of witnesses (`hld.results.witnesses`).
 
 The distance has a p-value p_0, each test beside it one p_i and a part w_i of the level, w_0 = 1 - sum w_i.  With
 

@@ -230,7 +230,7 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
         pvalue = tolerant_pvalue(lefts, T, detector.tolerance)
     tested = dict(counted)
     if "columns" in laws and distances:
-        tested["columns"] = distances[0]._replace(share=weights["columns"])
+        tested["columns"] = replace(distances[0], share=weights["columns"])
     quality = replace(
         quality,
         missingness=counted.get("missing", quality.missingness),

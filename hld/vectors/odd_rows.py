@@ -26,7 +26,7 @@ from hld.tables.schemas.encoding import FAR
 MOST = 1e30  # in place of minus the logarithm of 0
 BULK, HALVES = 32, 12  # edges at equal shares of the rows learned from; halves of their upper tail
 BEYOND = 16  # edges beyond all of these, at distances that double
-STEP = 0.375  # the first distance where rows do not differ; a third of a unit otherwise
+STEP = 0.375  # the first distance where rows do not differ, and thrice its part of their upper half elsewhere
 EXCESS = np.append(0.0, 2.0 ** np.arange(-1, 31))  # units beyond the range, by what a mark says
 
 
