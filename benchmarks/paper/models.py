@@ -49,6 +49,8 @@ def fit_cell(architecture, train, num_categories, settings):
         num_epochs=settings.epochs,
         pseudocount=settings.pseudocount,
         batch_size=settings.em_batch_size,
+        step_size=settings.em_step_size,
+        pseudocount_per=settings.pseudocount_per,
         rng=settings.model_seed,
         n_jobs=1,
     )

@@ -48,8 +48,10 @@ class Settings:
     alphas : tuple of float
     epochs : int
         EM passes.
-    em_batch_size : int or None
-        Rows of a step of EM, which then goes 0.1 of the way; None for full batches.
+    em_batch_size, em_step_size : int and float, or None
+        Rows of a step of EM, and how far it goes; None for full batches.
+    pseudocount_per : str
+        "epoch", or "step": PyJuice adds the pseudocount to the flows of each mini-batch.
     pseudocount, tree_pseudocount : float
         Of EM, and of the Chow-Liu tree and the start values.
     model_seed, seed : int
@@ -92,6 +94,8 @@ class Settings:
     mmd_rows: str = "one-hot"
     dropout_rate: float = 0.1
     em_batch_size: int | None = None
+    em_step_size: float | None = None
+    pseudocount_per: str = "epoch"
     node_sets: tuple = ("leaf+sum",)
     choices: Choices = field(default_factory=Choices)
 
@@ -240,7 +244,14 @@ VARIANTS = {
     "pseudocount-0.001": (SMALL, _setting(pseudocount=0.001)),
     "pseudocount-1": (SMALL, _setting(pseudocount=1.0)),
     "pseudocount-10": (SMALL, _setting(pseudocount=10.0)),
-    "mini-batch-em": (SMALL, _setting(em_batch_size=512)),
+    **{
+        f"per-{per}-{size}": (
+            SMALL,
+            _setting(em_batch_size=size, em_step_size=0.1, pseudocount_per=per),
+        )
+        for size in (64, 128, 256, 512)
+        for per in ("step", "epoch")
+    },
     "tree-pseudocount-0": (SMALL, _setting(tree_pseudocount=0.0)),
     "tree-pseudocount-10": (SMALL, _setting(tree_pseudocount=10.0)),
     "epochs-20": (SMALL, _setting(epochs=20)),
