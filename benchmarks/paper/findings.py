@@ -68,6 +68,14 @@ class Findings:
         """Standard deviations over pairs, which is what the paper prints beside its means."""
         return [self.mean(dataset, kind, method, T, over="pairs").sd for method in methods]
 
+    def true_levels(self, alpha) -> list:
+        """Levels of the closed form on the tabular circuits, by the spectra of S over leaf and sum units."""
+        return [
+            result["spectra"]["leaf+sum"]["levels"][result["settings"]["alphas"].index(alpha)]
+            for result in self.of("tabular")
+            if result.get("spectra")
+        ]
+
     def sweep(self, architecture, id_class, T) -> Mean | None:
         """Detection rate of HLD on Adult with another circuit, mean over its runs."""
         results = self.of("adult", architecture, id_class)
