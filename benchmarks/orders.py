@@ -78,7 +78,7 @@ def orders(seed: int, kind: str = "shop") -> tuple[pd.DataFrame, dict[str, str]]
     own, other, mark = MONEY[kind]
     is_other = broken["other currency"] & (rng.random(ROWS) < 0.1)
     in_grams = broken["other unit"] & (rng.random(ROWS) < 0.1)
-    words = "please leave it with my neighbour gift ring twice thanks call before late fast".split()
+    words = ["please", "leave", "it", "with", "my", "neighbour", "gift", "ring", "twice", "thanks"]
     picked = rng.integers(0, len(words), (ROWS, 6))
     table = pd.DataFrame(
         {
@@ -163,7 +163,7 @@ def by_day(model: object, second: pathlib.Path, day: str) -> tuple[int, set[str]
     """Exit status, days called, seconds."""
     status, output, _, seconds = run("test", model, second, "--by", day, "--json")
     found = json.loads(output)
-    return status, {one["label"] for one in found["segments"] if one["reject"]}, seconds
+    return status, {one["label"][:10] for one in found["segments"] if one["reject"]}, seconds
 
 
 def stream(model: object, rows: pd.DataFrame) -> str | None:

@@ -12,6 +12,7 @@ If the model knows the grouping column, that column is constant in each segment,
 shifted.  It is hidden from the test, as if it were missing and had never been there; the question is then whether the
 segment's other columns follow the whole table.  To see drift, group by a column that the model does not know; or by a
 covariate (`HLDDetector(covariates=...)`), which stays visible: then a segment is compared with what was learned for it.
+Columns that the segments determine, as days do their weekday, are hidden as well (`hld.answers.segment_columns`).
 
 The p-value of a segment is the one that `HLDDetector.test` gives for its rows alone, without the grouping column:
 distance, missing values, new values, single counts and dependences share the level as they do there.
@@ -27,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
+from hld.answers.segment_columns import determined_columns
 from hld.answers.segment_labels import PERIODS, numbered
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
 from hld.answers.words import effect_text, least_text, p_text
@@ -62,6 +64,7 @@ class SegmentsResult:
     alpha: float
     procedure: str
     smallest: float = 0.0
+    determined: tuple[str, ...] = ()
 
     @property
     def least_adjusted(self) -> float:
@@ -116,6 +119,7 @@ class SegmentsResult:
             "reject": bool(self.reject.any()),
             "can_call": self.can_call,
             "least_adjusted_pvalue": self.least_adjusted,
+            "determined": list(self.determined),
             "segments": segments,
         }
 
@@ -153,6 +157,8 @@ class SegmentsResult:
             )
         if len(order) > LISTED:
             lines.append(f"  and {len(order) - LISTED} more")
+        if self.determined:
+            lines.append(f"not tested, as the segments determine them: {listed(self.determined)}")
         return "\n".join(lines if self.can_call else [*lines, self.caution])
 
     def __repr__(self) -> str:
@@ -200,14 +206,17 @@ def judge_segments(
     hidden = [
         v for v, one in enumerate(encoder.names) if (one == known or one in parts) and not given[v]
     ]
-    if len(hidden) == len(encoder.names):
+    groups, labels = numbered(cells, every, name)
+    own = determined_columns(detector, columns, codes, groups, labels)
+    own = [v for v in own if v not in hidden and not given[v]]
+    if len(hidden) + len(own) == len(encoder.names):
         raise ValueError(
             f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know"
         )
+    hidden = sorted(hidden + own)
     if hidden:
         codes = codes.copy()
         codes[:, hidden] = -1
-    groups, labels = numbered(cells, every, name)
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
     codes, starts = codes[order], np.cumsum(sizes) - sizes
     rows = np.split(codes, starts[1:])
@@ -241,7 +250,17 @@ def judge_segments(
     smallest = getattr(detector.judge_, "smallest_pvalue", None)
     least = min(map(smallest, sizes.tolist())) if smallest is not None else 0.0
     return SegmentsResult(
-        name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure, least
+        name,
+        labels,
+        sizes,
+        tuple(results),
+        pvalues,
+        adjusted,
+        called,
+        alpha,
+        procedure,
+        least,
+        tuple(encoder.names[v] for v in own),
     )
 
 

@@ -36,6 +36,7 @@ from hld.export.c_source import c_source
 from hld.export.onnx_graph import onnx_model
 from hld.planning.of_tables import plan as planned
 from hld.tables.column_names import distinct_names
+from hld.tables.drawing import as_learned, draw_rows
 from hld.tables.files.dialect import ReadOptions
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import calendar_columns
@@ -216,11 +217,19 @@ def sample(args: argparse.Namespace) -> int:
         )
     detector = load_model(args.model)
     with step(f"drawing {args.num_rows} rows"):
-        rows = detector.sample(args.num_rows, where=args.where, rng=args.seed)
+        rows = draw_rows(
+            detector.circuit_,
+            detector.encoder_.columns,
+            detector.values_,
+            args.num_rows,
+            where=args.where,
+            rng=args.seed,
+        )
     _warn_of_empty(detector.encoder_.columns, rows)
     if args.report is not None:
         _write_report(args, detector, rows)
-    write_rows(detector.encoder_.names, rows, output, args.sep or ",")
+    names, cells = as_learned(detector.encoder_, detector.values_, rows)
+    write_rows(names, cells, output, args.sep or ",")
     return 0
 
 

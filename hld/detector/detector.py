@@ -11,6 +11,7 @@ show, and as many holes as in training are no evidence (`schemas.counts`).
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import warnings
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
+from hld.answers.for_programs import data_frame
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
 from hld.detector.estimator import check_fitted, sklearn_tags, width_as_expected
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
@@ -33,7 +35,7 @@ from hld.summaries.of_tables import facts_of, summarize_chunks
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.tables.cells import objects_of, read_table
 from hld.tables.column_names import table_called
-from hld.tables.drawing import condition_probability, draw_rows
+from hld.tables.drawing import as_learned, condition_probability, draw_rows
 from hld.tables.factored import whole_cells
 from hld.tables.schemas.schema import GROUPING
 from hld.tables.shown_names import listed
@@ -564,8 +566,9 @@ class HLDDetector:
 
         Returns
         -------
-        (num_samples, V) object array
-            None for rare and new levels.  No cell is missing: the circuit is of complete rows.
+        pandas.DataFrame or (num_samples, V) object array
+            A frame if the table had names and pandas is installed.  Columns are those that were learned, amounts
+            written as in training; None for rare and new levels.  No cell is missing: the circuit is of complete rows.
 
         Raises
         ------
@@ -582,9 +585,14 @@ class HLDDetector:
         ((20, 2), {2})
         """
         check_fitted(self)
-        return draw_rows(
+        rows = draw_rows(
             self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng
         )
+        names, cells = as_learned(self.encoder_, self.values_, rows)
+        if self.schema_.by_name:
+            with contextlib.suppress(ImportError):
+                return data_frame(dict(zip(names, cells.T.tolist(), strict=True)))
+        return cells
 
     def probability(self, where: str) -> float:
         """Probability of a condition under the circuit, exactly.
