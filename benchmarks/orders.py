@@ -6,7 +6,7 @@ The table has 21 columns and 30,000 rows: dates, running numbers, identifiers, m
 holes, a free text.  The first month is learned.  Each day of the second is tested in six ways:
 
     defaults     hld fit, hld test --by day
-    advice       the same with every flag that the messages of the last fit name, until they name no new one
+    advice       the same with each flag that the messages of that fit name
     groups       hld fit --groups day
     time         hld fit --order time
     monitor      hld monitor, on the second month as one stream from the first bad day on, and on the days before
@@ -21,6 +21,7 @@ import argparse
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -151,12 +152,10 @@ def run(*words: object, text: str | None = None) -> tuple[int, str, str, float]:
     return done.returncode, done.stdout, done.stderr, time.perf_counter() - start
 
 
-def advised(errors: str) -> dict[str, set[str]]:
-    """Columns by the flags that messages name: --drop a,b or --continuous 'a'."""
-    found: dict[str, set[str]] = {}
-    for name, columns in re.findall(r"(--[a-z-]+) ([\w,]+)", errors):
-        found.setdefault(name, set()).update(columns.split(","))
-    return found
+def advised(errors: str) -> list[list[str]]:
+    """What messages advise: each flag with its columns, as a line of the shell has them."""
+    found = re.findall(r"(?<=[ :])(--[a-z-]+ (?:'[^']+'|[^\s;,']+(?:,[^\s;,']+)*))", errors)
+    return [shlex.split(one) for one in dict.fromkeys(found)]
 
 
 def by_day(model: object, second: pathlib.Path, day: str) -> tuple[int, set[str], float]:
@@ -204,16 +203,11 @@ def compare(options: argparse.Namespace, folder: pathlib.Path) -> None:
     table[is_first].to_csv(first, index=False)
     table[~is_first].to_csv(second, index=False)
     print("bad days:", ", ".join(f"{one} ({why})" for one, why in sorted(bad.items())))
-    flags: dict[str, set[str]] = {}
-    for name in ("defaults", "advice", "advice 2", "advice 3"):
-        words = [
-            word
-            for one, columns in sorted(flags.items())
-            for word in (one, ",".join(sorted(columns)))
-        ]
+    ways: list[tuple[str, list[str]]] = [("defaults", [])]
+    for name, words in ways:  # which grows by what the first fit advises
         _, output, errors, seconds = run("fit", first, "-o", model, *words)
         if options.verbose:
-            print(*words, errors, output, sep="\n")
+            print(errors, output, sep="\n")
         status, called, more = by_day(model, second, day)
         show(name, called, bad, f"status {status}, fit {seconds:.1f} s, test {more:.1f} s")
         if name == "defaults":
@@ -223,10 +217,7 @@ def compare(options: argparse.Namespace, folder: pathlib.Path) -> None:
             when = "no alarm" if alarm is None else f"alarm on {start[day].iloc[alarm - 1]}"
             quiet = "none" if not len(before) or stream(model, before) is None else "a false one"
             print(f"{'monitor':<12} first bad day {min(bad)}: {when}; in the days before: {quiet}")
-        new = advised(errors)
-        if all(columns <= flags.get(one, set()) for one, columns in new.items()):
-            break
-        flags = {one: flags.get(one, set()) | new.get(one, set()) for one in {*flags, *new}}
+            ways += [(" ".join(one), one) for one in advised(errors)]
     for name, words in (("groups", ("--groups", day)), ("time", ("--order", "time"))):
         _, output, errors, seconds = run("fit", first, "-o", model, *words)
         if options.verbose:

@@ -36,9 +36,10 @@ from hld.tables.amounts import UNIT
 from hld.tables.cells import Columns, distinct_values
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import whole_cells
-from hld.tables.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL, ORDERING
+from hld.tables.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL, ORDERING, ROW_NUMBERS
 from hld.tables.schemas.schema import LEFT_OUT
 from hld.tables.single_cells import reads_as_number
+from hld.tables.times import time_kind
 
 MOST_NAMED = 8  # columns that a warning names
 MOST_LEVELS = 11_000  # of a column
@@ -47,6 +48,7 @@ FEWEST_NUMBERS = (
 )
 MOST_ODD = 0.01  # of the cells of a column of few levels
 UNREAD_DATE = re.compile(r"\d{1,2}([/-])\d{1,2}\1(19|20)\d\d(?=$|[ T])", re.ASCII)
+TELLING = (NEARLY_ALL, ROW_NUMBERS)  # notes of columns that only tell rows apart
 SHOWN = 3  # texts among numbers that a warning shows
 
 
@@ -101,9 +103,8 @@ def examine_columns(
             [repr(column.name) for column in unasked if column.note == EMPTY],
         ),
         (
-            "that order its rows, which are left out, as later batches lie beyond them whatever else they show: {}; "
-            "name them in `categorical` or `continuous` to keep them, or learn days of the week and hours of dates "
-            "by `hld.calendar_columns`",
+            "that order its rows, which are left out, as later batches lie beyond them whatever else they show: {}"
+            + _how_to_keep(unasked, ORDERING, arrays),
             [
                 f"{column.name!r} ({column.note.removeprefix(ORDERING)})"
                 for column in unasked
@@ -124,7 +125,8 @@ def examine_columns(
             ],
         ),
         (
-            "that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
+            "that only tell rows apart and are left out: {}"
+            + _how_to_keep(unasked, TELLING, arrays),
             [
                 f"{column.name!r} ({column.note})"
                 for column in unasked
@@ -174,6 +176,18 @@ def _unread_dates(column: Any, names: Any, columns: Columns) -> str:
         else "each text a level of its own"
     )
     return f"{column.name!r} (such as {found[0]!r}; {done})"
+
+
+def _how_to_keep(columns: list[Any], notes: tuple[str, ...], arrays: dict[str, Any]) -> str:
+    """The options that keep the columns left out for one of some reasons, and what else may be done with dates."""
+    names = [one.name for one in columns if one.note.startswith(notes)][:MOST_NAMED]
+    kinds = {name: time_kind(arrays[name]) for name in names}
+    numbers = [name for name in names if kinds[name] or arrays[name].dtype.kind in "iuf"]
+    texts = [name for name in names if name not in numbers]
+    kept = [f"`continuous={numbers}`"] * bool(numbers) + [f"`categorical={texts}`"] * bool(texts)
+    dates = [name for name in names if kinds[name] == "date"]
+    parts = f"; for weekdays and hours: `calendar_columns({dates[0]!r})`" if dates else ""
+    return f"; to keep them: {', '.join(kept)}{parts}"
 
 
 def _first_text(values: Any) -> str:

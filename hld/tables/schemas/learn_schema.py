@@ -511,7 +511,7 @@ def _range(name: Any, values: Any, kind: Any) -> tuple[Any, ...]:
 
 
 AS_TEXT, NEARLY_ALL, EMPTY = "numbers as text", "nearly unique", "no value in training"
-ORDERING = "orders the rows: "
+ORDERING, ROW_NUMBERS = "orders the rows: ", "row numbers"
 NEARLY_UNIQUE = 0.9
 FEWEST_CELLS, FEWEST_NUMBERS = (
     50,
@@ -556,7 +556,5 @@ def _row_numbers(numbers: Any) -> str:
     later, earlier = numbers[1:], numbers[:-1]
     is_ordered = (later > earlier).all() or (later < earlier).all()
     if is_ordered or (gaps == 0 and len(np.unique(numbers)) == len(numbers)):
-        return (
-            "row numbers: whole numbers, all different, in the order of the rows or without a gap"
-        )
+        return f"{ROW_NUMBERS}: whole numbers, all different, in the order of the rows or without a gap"
     return ""
