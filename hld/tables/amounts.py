@@ -171,6 +171,7 @@ def _is_known(unit: str) -> bool:
 
 def _marks(numbers: list[str]) -> tuple[str, str]:
     """What groups thousands, and the decimal mark: the one that most numbers show, a point where none does."""
+    _price("1", ".")  # which says what is missing
     from price_parser.parser import get_decimal_separator
 
     shown = Counter(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -207,7 +208,8 @@ def _schema_of(
                 )
             columns[-1] = replace(columns[-1], source=source, part=part)
     if not keep_all:
-        columns = _without_clocks(columns, parts.arrays, {*roles, *known})
+        chosen = {*roles, *known, *(one.source for one in derived.values())}
+        columns = _without_clocks(columns, parts.arrays, chosen)
     if by_name and given is not None:  # left out of the table already; a batch may have them
         columns += [
             replace(one, optional=True)
@@ -223,7 +225,12 @@ def _amounts(arrays: list[Any], names: Any, chosen: set[str]) -> list[Derived]:
     """The numbers and the units of the columns that hold amounts as text and are not among the chosen ones."""
     found = []
     for name, values in zip(names, arrays, strict=True):
-        if name not in chosen and (form := amount_form(values)) is not None:
+        try:
+            form = None if name in chosen else amount_form(values)
+        except ImportError as error:
+            warnings.warn(f"`table` column {name!r} is learned as text: {error}", stacklevel=6)
+            form = None
+        if form is not None:
             unit = f"{name}_{UNIT}"
             while unit in names:
                 unit += "_"

@@ -52,7 +52,7 @@ def test_cells_are_those_of_drawn_rows(models):
     x = next(one for one in compare_models(*models).columns if one.name == "x")
     edges = sorted({*models[0].encoder_.columns[1].edges, *models[1].encoder_.columns[1].edges})
     for model, shares in zip(models, (x.first, x.second), strict=True):
-        values = model.sample(20_000, rng=1)[:, 1].astype(float)
+        values = model.sample(20_000, rng=1).iloc[:, 1].to_numpy(float)
         counts = (
             np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
             / 20_000
