@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hld.answers.column_shifts import percent
 from hld.answers.picture import shown_levels
 from hld.answers.plots import shortened
+from hld.answers.segments import what_moved
 from hld.answers.words import headline, p_text
 from hld.tables.shown_names import printable
 
@@ -82,6 +83,47 @@ def columns_table(columns: list[ColumnShift], alpha: float) -> str:
     return (
         "<table><thead><tr><th>column</th><th>adjusted p</th><th>rows that differ</th>"
         f"<th>expected -&gt; observed</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def sortable(columns: Any, alpha: float) -> str:
+    """Lines of columns, each opened by a click to its histogram, in the order that is chosen; without a script."""
+    orders = {
+        "p-value": sorted(columns, key=lambda one: (not one.adjusted <= alpha, one.adjusted)),
+        "name": sorted(columns, key=lambda one: one.name.casefold()),
+        "rows that differ": sorted(columns, key=lambda one: -one.difference),
+    }
+    places = [{id(one): i for i, one in enumerate(order)} for order in orders.values()]
+    choices = "".join(
+        f'<input type="radio" name="order" id="order{k}"{" checked" * (k == 0)}><label for="order{k}">{name}</label>'
+        for k, name in enumerate(orders)
+    )
+    lines = "".join(
+        f'<details style="{";".join(f"--o{k}:{place[id(one)]}" for k, place in enumerate(places))}">'
+        f'<summary class="{"moved" if one.adjusted <= alpha else "calm"}"><b>{escaped(one.name)}</b>'
+        f"<span>{escaped(p_text(one.adjusted, alpha))}</span><span>{percent(one.difference)} of rows</span>"
+        f"<small>{escaped(one.describe())}</small></summary>{histogram(one)}</details>"
+        for one in orders["p-value"]
+    )
+    return f'<div class="sortable"><small>sort by </small>{choices}<div class="lines">{lines}</div></div>'
+
+
+def segments_view(result: Any) -> str:
+    """How many segments shifted, and what moved in each of those, for a notebook."""
+    rows = "".join(
+        f'<tr><th scope="row">{escaped(named(result.labels[i]))}</th><td>{int(result.num_rows[i]):,}</td>'
+        f"<td>{escaped(p_text(float(result.adjusted[i]), result.alpha))}</td>"
+        f"<td>{'<br>'.join(map(escaped, what_moved(result.results[i])))}</td></tr>"
+        for i in result.worst_first.tolist()
+        if result.reject[i]
+    )
+    lines = [] if result.can_call else [result.caution]
+    if result.determined:
+        lines.append(f"Not tested, as the segments determine them: {', '.join(result.determined)}.")
+    return (
+        f"<div><p><strong>{escaped(repr(result))}</strong></p>"
+        "<table><thead><tr><th>segment</th><th>rows</th><th>adjusted p</th><th>what moved</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>{''.join(f'<p>{escaped(line)}</p>' for line in lines)}</div>"
     )
 
 

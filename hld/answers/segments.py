@@ -31,7 +31,7 @@ from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_columns import determined_columns
 from hld.answers.segment_labels import PERIODS, numbered
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
-from hld.answers.words import effect_text, least_text, p_text
+from hld.answers.words import dependence_lines, effect_text, least_text, p_text
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
@@ -43,8 +43,8 @@ from hld.tables.shown_names import in_one_line, listed, visible
 from pcircuit.arguments import check_choice, check_fraction
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
-LISTED = 20
-MOST_EXPLAINED = 200  # segments whose columns are kept
+DESCRIBED = 4  # of what moved in a segment in words; the rest is named
+MOST_EXPLAINED = 2_000  # segments whose columns are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,14 @@ class SegmentsResult:
                 "adjusted_pvalue": float(q),
                 "reject": bool(called),
                 "effect": result.effect,
-                "columns": _moved(result) if called else [],
-                "pairs": _moved_pairs(result) if called else [],
+                "moved": [
+                    {
+                        "columns": list(names),
+                        "adjusted_pvalue": one.adjusted,
+                        "description": one.describe(),
+                    }
+                    for names, one in (moved(result) if called else ())
+                ],
             }
             for label, T, p, q, called, result in zip(
                 self.labels,
@@ -138,6 +144,16 @@ class SegmentsResult:
             }
         )
 
+    @property
+    def worst_first(self) -> np.ndarray:
+        """(m,) places of the segments, the smallest adjusted p-value first, of equal ones the largest effect."""
+        return np.lexsort(([-result.effect for result in self.results], self.adjusted))
+
+    def _repr_html_(self) -> str:
+        from hld.answers.html import segments_view
+
+        return segments_view(self)
+
     def plot(self, ax: Any = None) -> Any:
         """The adjusted p-values of the segments in order, on a logarithmic axis of matplotlib; by default a new one."""
         from hld.answers.picture import draw_segments
@@ -145,18 +161,14 @@ class SegmentsResult:
         return draw_segments(self, ax)
 
     def __str__(self) -> str:
-        order = np.flatnonzero(self.reject)[np.argsort(self.adjusted[self.reject], kind="stable")]
         lines = [repr(self)]
-        for i in order[:LISTED].tolist():
-            pairs = [" with ".join(pair) for pair in _moved_pairs(self.results[i])]
-            moved = ", ".join(map(in_one_line, [*_moved(self.results[i])[:3], *pairs[:2]]))
+        for i in self.worst_first[self.reject[self.worst_first]].tolist():
             label, p = visible(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
             lines.append(
                 f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
-                f"effect size {effect_text(self.results[i])}{'  ' + moved if moved else ''}"
+                f"effect size {effect_text(self.results[i])}"
             )
-        if len(order) > LISTED:
-            lines.append(f"  and {len(order) - LISTED} more")
+            lines += [f"    {line}" for line in what_moved(self.results[i])]
         if self.determined:
             lines.append(f"not tested, as the segments determine them: {listed(self.determined)}")
         return "\n".join(lines if self.can_call else [*lines, self.caution])
@@ -210,6 +222,8 @@ def judge_segments(
     own = determined_columns(detector, columns, codes, groups, labels)
     own = [v for v in own if v not in hidden and not given[v]]
     if len(hidden) + len(own) == len(encoder.names):
+        own = []  # else there were nothing to test
+    if len(hidden) == len(encoder.names):
         raise ValueError(
             f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know"
         )
@@ -297,14 +311,26 @@ def _quality(
     )
 
 
-def _moved(result: Any) -> list[Any]:
-    """Names of the columns that moved, most telling first."""
-    return [one.name for one in result.columns if one.adjusted <= result.alpha]
+def moved(result: Any) -> list[tuple[tuple[str, ...], Any]]:
+    """Names and shift of the columns that moved, and of the pairs whose dependence did, most telling first."""
+    found = [((one.name,), one) for one in result.columns]
+    found += [(one.names, one) for one in result.pairs]
+    return sorted(
+        (entry for entry in found if entry[1].adjusted <= result.alpha),
+        key=lambda entry: entry[1].adjusted,
+    )
 
 
-def _moved_pairs(result: Any) -> list[Any]:
-    """Names of the pairs of columns whose dependence changed, most telling first."""
-    return [list(one.names) for one in result.pairs if one.adjusted <= result.alpha]
+def what_moved(result: Any) -> list[str]:
+    """A line for each of what moved, the first ones in words; for a verdict without any, what it rests on."""
+    found = [(" with ".join(map(in_one_line, names)), one) for names, one in moved(result)]
+    if not found and result.columns:
+        one = result.columns[0]
+        likely = f"no column by itself, most likely {in_one_line(one.name)}: {one.describe()}"
+        return dependence_lines(result) or [likely]
+    rest = ", ".join(name for name, _ in found[DESCRIBED:])
+    lines = [f"{name}: {one.describe()}" for name, one in found[:DESCRIBED]]
+    return [*lines, f"also {rest}"] if rest else lines
 
 
 def split_off(

@@ -130,8 +130,7 @@ def examine_columns(
             [
                 f"{column.name!r} ({column.note})"
                 for column in unasked
-                if not column.note.startswith((AS_TEXT, EMPTY, ORDERING))
-                and column.name not in dates
+                if column.note.startswith(TELLING) and column.name not in dates
             ],
         ),
     ):

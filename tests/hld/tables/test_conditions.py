@@ -219,7 +219,9 @@ def of_times():
             "stay": pandas.to_timedelta(rng.integers(0, 2 * 86400, 600), unit="s"),
         }
     )
-    return HLDDetector(num_epochs=3, num_latents=2).fit(frame[list(TIMES)])
+    return HLDDetector(num_epochs=3, num_latents=2, continuous=["when", "day"]).fit(
+        frame[list(TIMES)]
+    )
 
 
 @pytest.mark.thorough

@@ -14,7 +14,6 @@ from hld.answers.pair_shifts import PairShift
 from hld.answers.reports.audit_report import audit_report
 from hld.answers.reports.batch_report import (
     MOST_CARDS,
-    NO_CHANGE,
     PLAIN,
     _pairs,
     _verdict,
@@ -51,9 +50,10 @@ def test_columns_beyond_those_with_a_picture_are_counted_and_not_said_to_be_calm
     ).fit(training)
     text = batch_report(detector, detector.test(training[:100] * 0))
     assert f"<p>{MOST_CARDS + 2} of {MOST_CARDS + 2} columns moved." in text
-    assert text.count('class="histogram"') == MOST_CARDS
-    assert "<summary>2 other columns</summary>" in text
-    assert NO_CHANGE not in text
+    cards, every = text.split("<h2>Every column</h2>")
+    assert cards.count('class="histogram"') == MOST_CARDS
+    assert every.count('class="histogram"') == MOST_CARDS + 2
+    assert f"{MOST_CARDS + 2} columns; open one" in every
 
 
 def test_pairs_beyond_those_with_a_picture_are_counted():
@@ -76,6 +76,7 @@ def test_pairs_beyond_those_with_a_picture_are_counted():
 def test_the_p_value_on_top_shows_on_which_side_of_the_level_it_is():
     result = SimpleNamespace(
         columns=(),
+        pairs=(),
         alpha=0.05,
         pvalue=0.05004,
         reject=False,
@@ -191,7 +192,14 @@ def result(labels, adjusted, procedure="bh"):
     """A result with these adjusted p-values at level 0.05; shifted segments tell of two columns, of which one moved."""
     m, adjusted = len(labels), np.asarray(adjusted, dtype=float)
     columns = [
-        SimpleNamespace(name=name, adjusted=p, describe=lambda: "higher")
+        SimpleNamespace(
+            name=name,
+            adjusted=p,
+            describe=lambda: "higher",
+            labels=("a",),
+            expected=np.ones(1),
+            observed=np.ones(1),
+        )
         for name, p in (("<x>", 0.01), ("y", 0.2))
     ]
     return SegmentsResult(
@@ -199,7 +207,8 @@ def result(labels, adjusted, procedure="bh"):
         tuple(labels),
         np.arange(m) + 1000,
         tuple(
-            SimpleNamespace(effect=0.123, context=None, columns=columns, pairs=()) for _ in labels
+            SimpleNamespace(effect=0.123, context=None, columns=columns, pairs=(), alpha=0.05)
+            for _ in labels
         ),
         adjusted / 2,
         adjusted,
@@ -245,12 +254,12 @@ def test_the_verdict_and_the_table_are_those_of_the_result():
         "adjusted p",
         "effect size",
         "verdict",
-        "what moved",
     ]
+    assert "<p>&lt;x&gt;: higher</p>" in text.split("<h2>What moved</h2>")[1].split("<h2>")[0]
     assert rows == [
-        ["<b>", "1,001", "0.01", "0.02", "12% of rows", "shift", "<x>: higher"],
-        ["c", "1,002", "0.15", "0.3", "12% of rows", "no shift", ""],
-        ["a", "1,000", "0.25", "0.5", "12% of rows", "no shift", ""],
+        ["<b>", "1,001", "0.01", "0.02", "12% of rows", "shift"],
+        ["c", "1,002", "0.15", "0.3", "12% of rows", "no shift"],
+        ["a", "1,000", "0.25", "0.5", "12% of rows", "no shift"],
     ]
 
 
@@ -314,7 +323,11 @@ def test_p_values_have_digits_enough_to_show_on_which_side_of_the_level_they_are
         "day",
         ("a",),
         np.array([9]),
-        (SimpleNamespace(effect=0.1, context=None, columns=(), pairs=()),),
+        (
+            SimpleNamespace(
+                effect=0.1, context=None, columns=(), pairs=(), alpha=0.05, largest_dependence=None
+            ),
+        ),
         np.array([0.01]),
         np.array([0.03336]),
         np.array([True]),
@@ -329,7 +342,12 @@ def test_a_segment_of_one_row_is_not_said_to_have_rows():
         "day",
         ("a", "b"),
         np.array([1, 2]),
-        (SimpleNamespace(effect=0.1, context=None, columns=(), pairs=()),) * 2,
+        (
+            SimpleNamespace(
+                effect=0.1, context=None, columns=(), pairs=(), alpha=0.05, largest_dependence=None
+            ),
+        )
+        * 2,
         np.array([0.01] * 2),
         np.array([0.01] * 2),
         np.array([True] * 2),
