@@ -41,8 +41,12 @@ from pcircuit.circuit import Circuit, check_circuit
 
 MISSING = -1
 MOST_WEIGHT = 1e100  # of a row: sums and squares of weights stay finite
-FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values"
-OBJECTS = "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"
+ENCODED = ": `hld.fit_encoder` makes categories of other tables"
+FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values" + ENCODED
+OBJECTS = (
+    "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"
+    + ENCODED
+)
 
 
 def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> Evidence:

@@ -11,8 +11,6 @@ show, and as many holes as in training are no evidence (`schemas.counts`).
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 import os
 import warnings
 from collections.abc import Sequence
@@ -22,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.answers.for_programs import data_frame
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
-from hld.detector.estimator import check_fitted, sklearn_tags, width_as_expected
+from hld.detector.density import drawn_table
+from hld.detector.estimator import Estimator, check_fitted, sklearn_tags, width_as_expected
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
 from hld.detector.learning import learn_detector
 from hld.detector.options import check_options
@@ -35,7 +33,7 @@ from hld.summaries.of_tables import facts_of, summarize_chunks
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.tables.cells import objects_of, read_table
 from hld.tables.column_names import table_called
-from hld.tables.drawing import as_learned, condition_probability, draw_rows
+from hld.tables.drawing import condition_probability
 from hld.tables.factored import whole_cells
 from hld.tables.schemas.schema import GROUPING
 from hld.tables.shown_names import listed
@@ -54,7 +52,7 @@ MISSING = {
 MOST_NAMED = 3  # groups in a warning
 
 
-class HLDDetector:
+class HLDDetector(Estimator):
     """Learns the distribution of a table and tests whether later batches still follow it.
 
     Parameters
@@ -510,6 +508,26 @@ class HLDDetector:
                 self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0]
             )
 
+    def score(self, table: Any, y: Any = None) -> float:
+        """Mean natural log-likelihood of the rows, as `sklearn.model_selection.cross_val_score` takes it.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+        y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `score_samples`.
+        """
+        return float(self.score_samples(table).mean())
+
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.
 
@@ -585,14 +603,7 @@ class HLDDetector:
         ((20, 2), {2})
         """
         check_fitted(self)
-        rows = draw_rows(
-            self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng
-        )
-        names, cells = as_learned(self.encoder_, self.values_, rows)
-        if self.schema_.by_name:
-            with contextlib.suppress(ImportError):
-                return data_frame(dict(zip(names, cells.T.tolist(), strict=True)))
-        return cells
+        return drawn_table(self, num_samples, where, rng)
 
     def probability(self, where: str) -> float:
         """Probability of a condition under the circuit, exactly.
@@ -684,55 +695,6 @@ class HLDDetector:
         lines.append(f"missing values: {MISSING[test.missing]}; their shares are {tested}")
         return "\n".join(lines)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor parameters, as scikit-learn expects.
-
-        Parameters
-        ----------
-        deep : bool
-            Ignored: no parameter is an estimator.
-
-        Returns
-        -------
-        dict of str to object
-        """
-        return {
-            name: getattr(self, name)
-            for name in inspect.signature(type(self).__init__).parameters
-            if name != "self"
-        }
-
-    def set_params(self, **params: Any) -> HLDDetector:
-        """Change constructor parameters; takes effect at the next `fit`.
-
-        Parameters
-        ----------
-        **params
-            Values by name.
-
-        Returns
-        -------
-        HLDDetector
-            The same object.
-
-        Raises
-        ------
-        ValueError
-            If a name is not that of a parameter.
-        """
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise ValueError(
-                    f"`{name}` is not a parameter of HLDDetector, expected one of {', '.join(known)}"
-                )
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        state = f"fitted to {self.num_train_} rows" if hasattr(self, "circuit_") else "not fitted"
-        return f"HLDDetector(num_latents={self.num_latents}, {state})"
-
     def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
@@ -759,7 +721,7 @@ class HLDDetector:
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""
-        return sklearn_tags()
+        return sklearn_tags("outlier_detector")
 
 
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:

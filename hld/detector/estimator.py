@@ -8,6 +8,7 @@ detector has nothing to transform, so there is no ``set_output``.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -24,13 +25,75 @@ class NotFittedError(ValueError, AttributeError):
     """An estimator is used before it is fitted; of the same bases as scikit-learn's error of this name."""
 
 
+class Estimator:
+    """What scikit-learn asks of every estimator: parameters by name, those of the constructor."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor parameters, as scikit-learn expects.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored: no parameter is an estimator.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        return {
+            name: getattr(self, name)
+            for name in inspect.signature(type(self).__init__).parameters
+            if name != "self"
+        }
+
+    def set_params(self, **params: Any) -> Any:
+        """Change constructor parameters; takes effect at the next `fit`.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        Estimator
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If a name is not that of a parameter.
+        """
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"`{name}` is not a parameter of {type(self).__name__}, expected one of {', '.join(known)}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        own: Any = self
+        is_fitted = hasattr(self, "circuit_")
+        state = f"fitted to {own.num_train_} rows" if is_fitted else "not fitted"
+        return f"{type(self).__name__}(num_latents={own.num_latents}, {state})"
+
+    def _repr_html_(self) -> str:
+        from hld.answers.html import detector_view, escaped
+
+        return detector_view(self) if hasattr(self, "circuit_") else escaped(repr(self))
+
+
 def check_fitted(detector: Any) -> None:
     """Raise unless `fit` has run."""
     if hasattr(detector, "circuit_"):
         return
     known = sys.modules.get("sklearn.exceptions")
     kind = NotFittedError if known is None else known.NotFittedError
-    raise kind("this HLDDetector is not fitted: call `fit(table)` first, or `hld.load(path)`")
+    name = type(detector).__name__
+    other = ", or `hld.load(path)`" if name == "HLDDetector" else ""
+    raise kind(f"this {name} is not fitted: call `fit(table)` first{other}")
 
 
 @contextlib.contextmanager
@@ -62,12 +125,12 @@ def row_offset(scores: np.ndarray) -> float:
     return min(score - ROUNDED * max(1.0, abs(score)), 0.0)
 
 
-def sklearn_tags() -> Any:
-    """The tags of an outlier detector that takes tables of anything, with holes."""
+def sklearn_tags(kind: str) -> Any:
+    """The tags of an estimator of some kind that takes tables of anything, with holes."""
     from sklearn.utils import InputTags, Tags, TargetTags
 
     return Tags(
-        estimator_type="outlier_detector",
+        estimator_type=kind,
         target_tags=TargetTags(required=False),
         requires_fit=True,
         input_tags=InputTags(two_d_array=True, categorical=True, string=True, allow_nan=True),

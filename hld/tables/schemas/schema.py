@@ -441,11 +441,13 @@ class TableSchema:
             raise ValueError(str(error)) from None
         return schema
 
+    def rows(self) -> list[tuple[str, ...]]:
+        """The lines of the printed table, its head first: a list of tuples of str."""
+        head = ("column", "kind", "categories", "missing", "unseen", "values")
+        return [head, *map(self._row, self.columns)]
+
     def __str__(self) -> str:
-        rows = [
-            ("column", "kind", "categories", "missing", "unseen", "values"),
-            *map(self._row, self.columns),
-        ]
+        rows = self.rows()
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
