@@ -41,7 +41,7 @@ from pcircuit.circuit import Circuit, check_circuit
 
 MISSING = -1
 MOST_WEIGHT = 1e100  # of a row: sums and squares of weights stay finite
-ENCODED = ": `hld.fit_encoder` makes categories of other tables"
+ENCODED = ": `fit_encoder` of hld makes categories of other tables"
 FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values" + ENCODED
 OBJECTS = (
     "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"

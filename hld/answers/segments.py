@@ -31,7 +31,7 @@ from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_columns import determined_columns
 from hld.answers.segment_labels import PERIODS, numbered
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
-from hld.answers.words import dependence_lines, effect_text, least_text, p_text
+from hld.answers.words import effect_text, least_text, moved, p_text, what_moved
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
@@ -43,7 +43,6 @@ from hld.tables.shown_names import in_one_line, listed, visible
 from pcircuit.arguments import check_choice, check_fraction
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
-DESCRIBED = 4  # of what moved in a segment in words; the rest is named
 MOST_EXPLAINED = 2_000  # segments whose columns are kept
 
 
@@ -309,28 +308,6 @@ def _quality(
         kept=kept if alone else None,
         is_tested=detector.missingness and alone,
     )
-
-
-def moved(result: Any) -> list[tuple[tuple[str, ...], Any]]:
-    """Names and shift of the columns that moved, and of the pairs whose dependence did, most telling first."""
-    found = [((one.name,), one) for one in result.columns]
-    found += [(one.names, one) for one in result.pairs]
-    return sorted(
-        (entry for entry in found if entry[1].adjusted <= result.alpha),
-        key=lambda entry: entry[1].adjusted,
-    )
-
-
-def what_moved(result: Any) -> list[str]:
-    """A line for each of what moved, the first ones in words; for a verdict without any, what it rests on."""
-    found = [(" with ".join(map(in_one_line, names)), one) for names, one in moved(result)]
-    if not found and result.columns:
-        one = result.columns[0]
-        likely = f"no column by itself, most likely {in_one_line(one.name)}: {one.describe()}"
-        return dependence_lines(result) or [likely]
-    rest = ", ".join(name for name, _ in found[DESCRIBED:])
-    lines = [f"{name}: {one.describe()}" for name, one in found[:DESCRIBED]]
-    return [*lines, f"also {rest}"] if rest else lines
 
 
 def split_off(

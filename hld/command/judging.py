@@ -276,6 +276,7 @@ def audit(args: Any) -> int:
         args.alpha,
         num_batches=args.num_batches,
         rng=args.seed,
+        progress=True,
         groups=groups,
     )
     if args.report is not None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
 
 import pcircuit
-from hld.answers.for_programs import data_frame
 from hld.answers.table_facts import cells_by_name, numbers_of
-from hld.detector.estimator import Estimator, check_fitted, sklearn_tags, width_as_expected
+from hld.detector.estimator import Estimator, sklearn_tags
 from hld.tables.cells import read_table
-from hld.tables.drawing import as_learned, draw_rows
 from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.values import is_binned, value_tables
 
@@ -116,83 +113,6 @@ class CircuitDensity(Estimator):
         self.n_features_in_, self.num_train_ = len(schema.table_names), columns.num_rows
         return self
 
-    def score_samples(self, table: Any) -> np.ndarray:
-        """Natural log-likelihood of each row.
-
-        Parameters
-        ----------
-        table : (T, V) array_like or data frame
-
-        Returns
-        -------
-        (T,) float array
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it is not fitted, or the table lacks a column.
-        """
-        check_fitted(self)
-        with width_as_expected():
-            codes = self.encoder_.encode(table, ignore_extra=True)[0]
-            return pcircuit.log_likelihood(self.circuit_, codes)
-
-    def score(self, table: Any, y: Any = None) -> float:
-        """Mean natural log-likelihood of the rows, as cross-validation takes it.
-
-        Parameters
-        ----------
-        table : (T, V) array_like or data frame
-        y : ignored
-            For compatibility with scikit-learn.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `score_samples`.
-        """
-        return float(self.score_samples(table).mean())
-
-    def sample(self, num_samples: int = 1, *, where: str | None = None, rng: Any = None) -> Any:
-        """Rows drawn from the circuit: see `HLDDetector.sample`.
-
-        Parameters
-        ----------
-        num_samples : int
-        where : str, optional
-            A condition that all rows satisfy.
-        rng : int or numpy.random.Generator, optional
-
-        Returns
-        -------
-        pandas.DataFrame or (num_samples, V) object array
-            A frame if the table had names and pandas is installed.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it is not fitted, or the condition cannot be read or is never satisfied.
-        """
-        check_fitted(self)
-        return drawn_table(self, num_samples, where, rng)
-
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""
         return sklearn_tags("density_estimator")
-
-
-def drawn_table(fitted: Any, num_samples: int, where: str | None, rng: Any) -> Any:
-    """Rows of what was fitted as a frame if its table had names, else as an object array (num_samples, V)."""
-    encoder, values = fitted.encoder_, fitted.values_
-    rows = draw_rows(fitted.circuit_, encoder.columns, values, num_samples, where=where, rng=rng)
-    names, cells = as_learned(encoder, values, rows)
-    if encoder.by_name:
-        with contextlib.suppress(ImportError):
-            frame = data_frame(dict(zip(names, cells.T.tolist(), strict=True)))
-            whole = {one.name for one in encoder.columns if one.kind == "integer"} & {*names}
-            return frame.astype(dict.fromkeys(sorted(whole), "Int64"))  # which has holes
-    return cells

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pcircuit
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
-from hld.detector.density import drawn_table
-from hld.detector.estimator import Estimator, check_fitted, sklearn_tags, width_as_expected
+from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
 from hld.detector.learning import learn_detector
 from hld.detector.options import check_options
@@ -38,8 +36,9 @@ from hld.tables.factored import whole_cells
 from hld.tables.schemas.schema import GROUPING
 from hld.tables.shown_names import listed
 from hld.tables.times import is_missing
-from pcircuit.arguments import check_fraction
+from pcircuit.arguments import check_flag, check_fraction
 from pcircuit.io.archive import read_object, write_archive
+from pcircuit.progress import shown_steps
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult
@@ -223,7 +222,7 @@ class HLDDetector(Estimator):
             compared with stretches of the later half, and the earlier half is learned from.  A warning names gaps that
             a column of dates shows, or dates that are not in order (`hld.variation.clock`).
         progress : bool
-            Draw a progress bar on standard error if that is a terminal.
+            Show each step and a bar of the epochs on standard error, if that is a terminal.
         learner : callable, optional
             The function that fits the parameters, perhaps to more rows than these (`hld.dask.fit`): called as
             ``learner(start, codes, encoder)`` with start values and the codes to learn from, returns circuit, history
@@ -248,9 +247,11 @@ class HLDDetector(Estimator):
         check_options(self.get_params())
         if learner is not None and not callable(learner):
             raise TypeError(f"`learner` must be a function, found {type(learner).__name__}")
-        return self._take_over(
-            learn_detector(self.get_params(), table, groups, order, progress, learner)
-        )
+        params = self.get_params()
+        with shown_steps(check_flag(progress, "progress")) as show:
+            return self._take_over(
+                learn_detector(params, table, groups, order, progress, learner, show)
+            )
 
     def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:
         """Test whether a batch follows the distribution of the training table.
@@ -485,49 +486,6 @@ class HLDDetector(Estimator):
         check_fitted(self)
         return detectable_of_table(self, T, power, alpha)
 
-    def score_samples(self, table: Any) -> np.ndarray:
-        """Natural log-likelihood of each row under the circuit; larger is more typical.
-
-        Parameters
-        ----------
-        table : (T, V) array_like or data frame
-            With every column of the training table, by name; others are ignored, as in `HLDDetector.test`.
-
-        Returns
-        -------
-        (T,) float array
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the detector is not fitted, or the table lacks a column of the training table.
-        """
-        check_fitted(self)
-        with width_as_expected():
-            return pcircuit.log_likelihood(
-                self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0]
-            )
-
-    def score(self, table: Any, y: Any = None) -> float:
-        """Mean natural log-likelihood of the rows, as `sklearn.model_selection.cross_val_score` takes it.
-
-        Parameters
-        ----------
-        table : (T, V) array_like or data frame
-        y : ignored
-            For compatibility with scikit-learn.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `score_samples`.
-        """
-        return float(self.score_samples(table).mean())
-
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.
 
@@ -565,45 +523,6 @@ class HLDDetector(Estimator):
             As `score_samples`.
         """
         return np.where(self.decision_function(table) < 0, -1, 1)
-
-    def sample(
-        self,
-        num_samples: int,
-        *,
-        where: str | None = None,
-        rng: int | np.random.Generator | None = None,
-    ) -> Any:
-        """Rows drawn from the circuit, numbers inside their bins and types kept.
-
-        Parameters
-        ----------
-        num_samples : int
-        where : str, optional
-            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
-        rng : int or numpy.random.Generator, optional
-
-        Returns
-        -------
-        pandas.DataFrame or (num_samples, V) object array
-            A frame if the table had names and pandas is installed.  Columns are those that were learned, amounts
-            written as in training; None for rare and new levels.  No cell is missing: the circuit is of complete rows.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the detector is not fitted, or the condition cannot be read or is never satisfied.
-
-        Examples
-        --------
-        >>> import hld
-        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
-        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows)
-        >>> drawn = detector.sample(20, where="x0 == 2", rng=0)
-        >>> drawn.shape, set(drawn[:, 0])
-        ((20, 2), {2})
-        """
-        check_fitted(self)
-        return drawn_table(self, num_samples, where, rng)
 
     def probability(self, where: str) -> float:
         """Probability of a condition under the circuit, exactly.

@@ -16,6 +16,10 @@ from typing import Any
 
 import numpy as np
 
+import pcircuit
+from hld.answers.for_programs import data_frame
+from hld.tables.drawing import as_learned, draw_rows
+
 WIDTH = re.compile(r"`table` has (\d+) columns, expected (\d+) ")
 ODD_SHARE = 0.05  # of rows that follow the reference, at most, which `predict` calls odd
 ROUNDED = 1e-9  # of a log-likelihood: its last digits differ from one engine, and from one processor, to the next
@@ -26,7 +30,11 @@ class NotFittedError(ValueError, AttributeError):
 
 
 class Estimator:
-    """What scikit-learn asks of every estimator: parameters by name, those of the constructor."""
+    """What estimators share: parameters by name, those of the constructor, and what a fitted circuit says of rows."""
+
+    encoder_: Any
+    circuit_: Any
+    values_: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters, as scikit-learn expects.
@@ -72,6 +80,98 @@ class Estimator:
                 )
             setattr(self, name, value)
         return self
+
+    def score_samples(self, table: Any) -> np.ndarray:
+        """Natural log-likelihood of each row under the circuit; larger is more typical.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+            With every column of the training table, by name; others are ignored, as in batches.
+
+        Returns
+        -------
+        (T,) float array
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not fitted, or the table lacks a column of the training table.
+        """
+        check_fitted(self)
+        with width_as_expected():
+            return pcircuit.log_likelihood(
+                self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0]
+            )
+
+    def score(self, table: Any, y: Any = None) -> float:
+        """Mean natural log-likelihood of the rows, as `sklearn.model_selection.cross_val_score` takes it.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+        y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `score_samples`.
+        """
+        return float(self.score_samples(table).mean())
+
+    def sample(
+        self,
+        num_samples: int,
+        *,
+        where: str | None = None,
+        rng: int | np.random.Generator | None = None,
+    ) -> Any:
+        """Rows drawn from the circuit, numbers inside their bins and types kept.
+
+        Parameters
+        ----------
+        num_samples : int
+        where : str, optional
+            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+        rng : int or numpy.random.Generator, optional
+
+        Returns
+        -------
+        pandas.DataFrame or (num_samples, V) object array
+            A frame if the table had names and pandas is installed.  Columns are those that were learned, amounts
+            written as in training; None for rare and new levels.  No cell is missing: the circuit is of complete rows.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is not fitted, or the condition cannot be read or is never satisfied.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows)
+        >>> drawn = detector.sample(20, where="x0 == 2", rng=0)
+        >>> drawn.shape, set(drawn[:, 0])
+        ((20, 2), {2})
+        """
+        check_fitted(self)
+        encoder = self.encoder_
+        rows = draw_rows(
+            self.circuit_, encoder.columns, self.values_, num_samples, where=where, rng=rng
+        )
+        names, cells = as_learned(encoder, self.values_, rows)
+        if encoder.by_name:
+            with contextlib.suppress(ImportError):
+                frame = data_frame(dict(zip(names, cells.T.tolist(), strict=True)))
+                whole = {one.name for one in encoder.columns if one.kind == "integer"} & {*names}
+                return frame.astype(dict.fromkeys(sorted(whole), "Int64"))  # which has holes
+        return cells
 
     def __repr__(self) -> str:
         own: Any = self

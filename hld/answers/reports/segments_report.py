@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hld.answers.html import escaped, histogram, named
 from hld.answers.reports.page import facts, page, reproduction, table
 from hld.answers.reports.pictures import heat_tables
-from hld.answers.segments import what_moved
-from hld.answers.words import effect_text, p_text
+from hld.answers.words import effect_text, p_text, what_moved
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult

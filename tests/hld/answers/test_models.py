@@ -73,7 +73,9 @@ def test_times_and_numbers_with_bins_are_not_compared():
     times = numbers.assign(
         when=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**6, 200), unit="s")
     )
-    found = compare_models(*(hld.HLDDetector(num_epochs=2).fit(one) for one in (numbers, times)))
+    found = compare_models(
+        *(hld.HLDDetector(num_epochs=2, continuous=["when"]).fit(one) for one in (numbers, times))
+    )
     when = next(one for one in found.columns if one.name == "when")
     assert when.distance is None
     assert when.note == "continuous in the first model, date in the second"

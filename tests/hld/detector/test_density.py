@@ -97,7 +97,7 @@ def test_notebooks_show_what_was_fitted_and_found():
 def test_frames_that_are_no_categories_are_sent_to_the_encoder():
     rows = table(100, 0)
     for cells in (rows, rows[["kind"]], rows[["size"]]):
-        with pytest.raises((TypeError, ValueError), match=r"`hld\.fit_encoder` makes categories"):
+        with pytest.raises((TypeError, ValueError), match="`fit_encoder` of hld makes categories"):
             pcircuit.hclt(cells, num_latents=2)
     whole = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (50, 3)))
     assert pcircuit.hclt(whole, num_latents=2).num_variables == 3
