@@ -3,7 +3,7 @@
     python -m benchmarks.bench_compile [--all | GROUP]
 
 Each group of kernels is compiled in a process of its own, with an empty cache: evaluation, EM (with its evaluation),
-moments, scores, and everything.  With ``--all`` each function has a line of its own, too, with the seconds that it
+scores, and everything.  With ``--all`` each function has a line of its own, too, with the seconds that it
 takes without those of the functions that it calls, which are compiled first.  CPU time counts more on a busy machine.
 """
 
@@ -17,9 +17,7 @@ import sys
 import tempfile
 import time
 
-import numpy as np
-
-GROUPS = ("evaluation", "EM", "moments", "scores", "everything")
+GROUPS = ("evaluation", "EM", "scores", "everything")
 
 
 def main() -> None:
@@ -49,17 +47,15 @@ def measure(group: str, lists_functions: bool) -> None:
     """Compile a group in this process and print its line."""
     from numba.core import event
 
-    import hld
     import pcircuit
 
     circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)
-    rows, m = [[0] * 4], len(hld.select_nodes(circuit))
+    rows = [[0] * 4]
     calls = {
         "evaluation": lambda: pcircuit.log_likelihood(circuit, rows),
         "EM": lambda: pcircuit.fit_em(circuit, rows, num_epochs=1),
-        "moments": lambda: hld.exact_moments(circuit).operator().matmat(np.ones((m, 1))),
         "scores": lambda: pcircuit.scores(circuit, rows),
-        "everything": lambda: pcircuit.warm_up(moments=True),
+        "everything": lambda: pcircuit.warm_up(),
     }
     event.Listener.register(Seconds)  # an abstract class, known only now
     listener = Seconds(event)

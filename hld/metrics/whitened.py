@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from hld.references.factors import pivoted_factor
-from hld.references.leading import COARSE, leading_eigenpairs
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.linear_maps import Stretched
+from pcircuit.moments.leading import COARSE, leading_eigenpairs
 
 RIDGE = 0.003  # of the largest eigenvalue; chosen by the power and the false alarms in `benchmarks/options.py`
 FINER = 30  # ratio of the two ridges of the grid

@@ -31,22 +31,22 @@ BLOCK = 32  # columns at a time
 MOST_COLUMNS, MOST_BLOCKS = (
     4,
     12,
-)  # of the basis, times k and BLOCK: beyond both together pairs are taken as they are
+)  # of the basis, times k and BLOCK: at both together pairs are taken as they are
 GROWTH = 1.25  # of the basis between two looks, each of which costs the cube of its size
 COARSE = 0.2  # residuals allowed, relative to the smallest eigenvalue that is wanted
 WEAK = 1e-10  # share of a column's length below which nothing of it is left but rounding
 
 
 def leading_eigenpairs(
-    operator: Any, m: int, k: int, epsilon: float, *, coarse: float = 0.0
+    operator: Any, m: int, k: int, epsilon: float, *, coarse: float = 0.0, blocks: int = MOST_BLOCKS
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k largest eigenvalues and their vectors.
 
     Returns (k,).
-    The random start is the same at every call.  Memory for one basis, of 2 k columns and more.
+    The random start is the same at every call.  Memory for one basis, of at most 4 k columns and `blocks` times 32.
     """
     rng, k = np.random.default_rng(0), min(k, m)
-    most = min(MOST_COLUMNS * k + MOST_BLOCKS * BLOCK, m)
+    most = min(MOST_COLUMNS * k + blocks * BLOCK, m)
     look, width = min(k + BLOCK, m), min(most + BLOCK, m)
     basis, small, size = np.empty((m, width), order="F"), np.zeros((width, width)), 0
     image = left = rng.standard_normal((m, min(BLOCK, m)))
@@ -78,7 +78,8 @@ def _orthonormal(left: Any, image: Any, basis: Any, rng: np.random.Generator) ->
 
 def _combined(basis: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """basis @ coefficients, column by column as a basis lies: that takes half the time of row by row."""
-    return (coefficients.T @ basis.T).T
+    combined: np.ndarray = (coefficients.T @ basis.T).T
+    return combined
 
 
 def _leading(small: Any, k: int) -> Any:
