@@ -3,7 +3,7 @@
     python -m benchmarks.bench_compile [--all | GROUP]
 
 Each group of kernels is compiled in a process of its own, with an empty cache: evaluation, EM (with its evaluation),
-scores, and everything.  With ``--all`` each function has a line of its own, too, with the seconds that it
+and everything.  With ``--all`` each function has a line of its own, too, with the seconds that it
 takes without those of the functions that it calls, which are compiled first.  CPU time counts more on a busy machine.
 """
 
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-GROUPS = ("evaluation", "EM", "scores", "everything")
+GROUPS = ("evaluation", "EM", "everything")
 
 
 def main() -> None:
@@ -54,7 +54,6 @@ def measure(group: str, lists_functions: bool) -> None:
     calls = {
         "evaluation": lambda: pcircuit.log_likelihood(circuit, rows),
         "EM": lambda: pcircuit.fit_em(circuit, rows, num_epochs=1),
-        "scores": lambda: pcircuit.scores(circuit, rows),
         "everything": lambda: pcircuit.warm_up(),
     }
     event.Listener.register(Seconds)  # an abstract class, known only now

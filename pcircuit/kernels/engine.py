@@ -41,7 +41,6 @@ BLOCK_ROWS = 1024
 WARM = (  # where the kernels are that a process may need: by name, since rooms above make them
     ("inference.likelihood", "EVALUATION"),
     ("learning.em", "EM"),
-    ("inference.scores", "SCORES"),
 )
 logger = logging.getLogger("pcircuit.kernels")
 _within: ContextVar[str | None] = ContextVar("engine", default=None)
@@ -117,7 +116,7 @@ class Kernels:
 
 
 def warm_up(*, report: Callable[[str], object] | None = None) -> None:
-    """Compile, or load from the on-disk cache, the kernels of likelihoods, EM, sampling and scores.
+    """Compile, or load from the on-disk cache, the kernels of likelihoods, EM and sampling.
 
     For processes that must not compile later: workers of a service, or the build of a container, where ``hld warm-up``
     does this and more.  Does nothing with ``PCIRCUIT_ENGINE=numpy``.
