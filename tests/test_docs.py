@@ -11,6 +11,7 @@ import types
 
 import matplotlib
 import pytest
+from matplotlib import pyplot
 
 matplotlib.use("Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -33,8 +34,6 @@ MADE = {
 @pytest.mark.parametrize("page", RUN)
 def test_the_code_of_pages_runs(page, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
-    from matplotlib import pyplot
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     blocks = re.findall(
@@ -69,6 +68,21 @@ def test_links_to_what_the_site_makes_lead_to_it_there():
 def test_every_page_is_in_the_menu():
     menu = set(re.findall(r"[\w/.-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
     assert menu == {*PAGES, *MADE}
+
+
+@pytest.mark.thorough
+def test_the_pictures_of_the_readme_are_those_that_its_command_draws(tmp_path):
+    pytest.importorskip("sklearn")
+    subprocess.run(
+        [sys.executable, DOCS / "pictures" / "make_pictures.py", tmp_path], cwd=ROOT, check=True
+    )
+    named = re.findall(
+        r"\(docs/pictures/(\w+\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8")
+    )
+    drawn = {path.name: pyplot.imread(path).shape for path in tmp_path.iterdir()}
+    kept = {path.name: pyplot.imread(path).shape for path in (DOCS / "pictures").glob("*.png")}
+    assert drawn == kept
+    assert set(named) == set(kept)
 
 
 @pytest.mark.slow

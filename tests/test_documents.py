@@ -15,6 +15,7 @@ from test_layers import ROOMS
 
 import hld
 from benchmarks.module_visits import Trace, mixed_table
+from hld.command.arguments import COMMANDS
 
 matplotlib.use("Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -22,6 +23,7 @@ FOLDERS = (
     ".",
     "docs",
     "docs/course",
+    "docs/extending",
     "docs/how-to",
     "docs/tutorials",
     "benchmarks",
@@ -36,9 +38,10 @@ PATH = re.compile(
 )
 TO_BE_WRITTEN = {
     "hld/metrics/wide.py",
+    "pcircuit/io/units.py",
     "pcircuit/operations/odds.py",
 }  # by who follows a worked example
-RUN_ELSEWHERE = {"README.md": "tests/test_readme.py", "extending.md": "tests/hld/test_extending.py"}
+RUN_ELSEWHERE = {"README.md": "tests/test_readme.py", "metric.md": "tests/hld/test_extending.py"}
 SITE = {"docs/tutorials", "docs/how-to"}  # whose code tests/test_docs.py runs
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
@@ -123,10 +126,26 @@ def test_python_code_runs(page, tmp_path, monkeypatch):
         return
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     monkeypatch.chdir(tmp_path)  # some write files
+    monkeypatch.setattr("hld.command.arguments.COMMANDS", dict(COMMANDS))
+    monkeypatch.setattr("hld.command.models.size", None, raising=False)
     names: dict = {}
     for i, code in enumerate(blocks(page)):
         exec(compile(code, f"{page.name}, block {i + 1}", "exec"), names)
     pyplot.close("all")
+
+
+def test_pages_on_extending_begin_with_the_number_of_places_and_fit_a_screen():
+    listed = re.findall(
+        r"\| (\d) \| \[.*\]\(extending/(\w+\.md)\)",
+        (ROOT / "docs" / "extending.md").read_text(encoding="utf-8"),
+    )
+    pages = sorted((ROOT / "docs" / "extending").glob("*.md"))
+    assert sorted(name for _, name in listed) == [page.name for page in pages]
+    words = {"one": "1", "two": "2", "three": "3", "four": "4"}
+    for number, name in listed:
+        lines = (ROOT / "docs" / "extending" / name).read_text(encoding="utf-8").splitlines()
+        assert words[re.search(r" touches (\w+) places?, ", lines[2])[1]] == number
+        assert len(lines) <= 80
 
 
 # -- docs/architecture.md ----------------------------------------------------------------------------------------
