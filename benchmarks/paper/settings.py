@@ -22,7 +22,11 @@ IMAGE_CHOICES = Choices(pixel_threshold=64.0)
 RUNS = 5  # splits and starts of each tabular circuit
 ADDED_RUNS = 3  # of them with `additions`
 SENSORLESS_RUNS = 10  # FPR_data of HLD at T = 1000 lies between .3 and 1 over them
-STEP = {"em_batch_size": 512, "em_step_size": 0.1, "pseudocount_per": "step"}  # as PyJuice and its tutorial do
+STEP = {
+    "em_batch_size": 512,
+    "em_step_size": 0.1,
+    "pseudocount_per": "step",
+}  # as PyJuice and its tutorial do
 RAT_RUNS = 5  # random structures
 SWEEP = ("hclt-8", "hclt-16", "rat-2-4", "rat-2-8", "rat-3-4", "rat-3-8")
 LIGHT = {  # what is done several times, or beside another study
