@@ -176,6 +176,7 @@ LAW = {"weights": ("[1.0]", "law"), "q": ("1.0", "quantile"), "p": ("0.5", "prob
 EM = {
     "batch_size": ("2", "count"),
     "step_size": ("0.5", ["0", "1.5", "nan", "'a'", "[0.1]"]),
+    "pseudocount_per": ("'step'", ["'batch'", "None", "1"]),
     "tolerance": ARGUMENTS["tolerance"],
 }
 OWN = {

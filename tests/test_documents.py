@@ -155,6 +155,8 @@ WITHOUT_EXAMPLE = {
     "docs/course/index.md",
     "docs/doors.md",
     "docs/extending.md",
+    "docs/findings.md",
+    "docs/paper.md",
     "docs/peers.md",
     "docs/questions.md",
     "docs/how-to/serve.md",

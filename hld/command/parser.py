@@ -15,9 +15,13 @@ Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import csv
 import importlib
+import io
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -94,13 +98,38 @@ def _warnings_in_a_line() -> Iterator[None]:
     def formatted(message: Any, category: Any, *where: Any) -> str:
         if category is not UserWarning:
             return former(message, category, *where)
-        return f"hld: warning: {printable(' '.join(str(message).split()))}\n"
+        return f"hld: warning: {printable(_as_flags(' '.join(str(message).split())))}\n"
 
     warnings.formatwarning = formatted  # type: ignore[assignment]
     try:
         yield
     finally:
         warnings.formatwarning = former
+
+
+# how the library names what a flag of the command line does
+CODE = re.compile(r"`(?P<name>\w+)(?:=(?P<list>\[.*?\])|=(?P<text>'\w+')|\((?P<call>'.*?')\))?`")
+FLAGS = {"categorical", "continuous", "covariates", "groups", "order", "schema", "na_values"}
+
+
+def _as_flags(text: str) -> str:
+    """A message whose advice names flags in place of arguments: `continuous=['a', 'b']` is --continuous a,b."""
+    return CODE.sub(_flag, text).replace("`describe()`", "`hld info`")
+
+
+def _flag(found: re.Match[str]) -> str:
+    """The flag for an argument or a function in backticks; what the command line does not have stays."""
+    name = {"calendar_columns": "calendar"}.get(found["name"], found["name"])
+    if name not in FLAGS | {"calendar"}:
+        return found[0]
+    value = ast.literal_eval(found["list"] or found["text"] or found["call"] or "[]")
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([value] if isinstance(value, str) else value)
+    return (
+        f"--{name.replace('_', '-')} {shlex.quote(line.getvalue())}"
+        if value
+        else f"--{name.replace('_', '-')}"
+    )
 
 
 def _complain(*lines: str) -> None:
@@ -137,5 +166,5 @@ def _one_line(error: Any) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.strerror}: {str(error.filename)!r}"
     if isinstance(error, EXPECTED) and text:
-        return f"error: {text}"
+        return f"error: {_as_flags(text)}"
     return f"unexpected error: {type(error).__name__}: {text} (--debug shows where)"

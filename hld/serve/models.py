@@ -27,6 +27,7 @@ from typing import Any
 
 from hld.detector.detector import HLDDetector, load
 from hld.serve.watches import Watch, lock_states
+from hld.tables.drawing import draw_rows
 
 LOG = logging.getLogger("hld.serve")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -169,9 +170,9 @@ class Models:
 def trial_table(detector: HLDDetector) -> dict[str, list[Any]]:
     """Rows drawn from a model as a table of all columns of training, those that are left out without a cell."""
     encoder = detector.encoder_
-    drawn = dict(zip(encoder.names, detector.sample(TRIAL_ROWS, rng=0).T.tolist(), strict=True))
-    names = (*encoder.table_names, *(one.name for one in encoder.derived))
-    return {name: drawn.get(name, [None] * TRIAL_ROWS) for name in names}
+    rows = draw_rows(detector.circuit_, encoder.columns, detector.values_, TRIAL_ROWS, rng=0)
+    drawn = dict(zip(encoder.names, rows.T.tolist(), strict=True))
+    return {name: drawn.get(name, [None] * TRIAL_ROWS) for name in encoder.all_names}
 
 
 def model_paths(arguments: Any) -> dict[str, Any]:
