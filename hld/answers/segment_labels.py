@@ -22,6 +22,7 @@ from hld.tables.single_cells import TIME_TYPES, plain_value
 from hld.tables.times import in_iso, in_utc, is_missing, seconds_of_text, times_as_objects
 
 MISSING = "(missing)"
+MIDNIGHT = " 00:00:00"  # days are written without it
 NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)", re.ASCII)
 
 
@@ -69,6 +70,8 @@ def _labels(values: list[Any]) -> tuple[str, ...]:
         value.is_integer() and abs(value) < 2**53 for value in values if isinstance(value, float)
     ):
         values = [int(value) if isinstance(value, float) else value for value in values]
+    if values and all(value is None or str(value).endswith(MIDNIGHT) for value in values):
+        values = [value and value.removesuffix(MIDNIGHT) for value in values]
     known = iter(
         level_texts([value for value in values if value is not None], [MISSING] * (None in values))
     )

@@ -1,4 +1,4 @@
-"""The worked examples of docs/extending.md run, and do what they say."""
+"""The worked examples of docs/extending run, and do what they say."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ from hld.results.witnesses import WITNESSES
 from hld.tables.schemas.counts import one_sided
 from hld.vectors.odd_rows import ODDNESS
 
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "extending"
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def example(monkeypatch):
     monkeypatch.setattr("hld.metrics.named.METRICS", dict(METRICS))
     monkeypatch.setattr("hld.vectors.odd_rows.ODDNESS", dict(ODDNESS))
     names: dict = {}
-    for block in re.findall(
-        r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL
-    ):
-        exec(compile(block, str(DOCUMENT), "exec"), names)
+    for page in ("metric.md", "witness.md"):
+        text = (PAGES / page).read_text(encoding="utf-8")
+        for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            exec(compile(block, page, "exec"), names)
     return names
 
 
