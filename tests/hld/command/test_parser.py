@@ -118,7 +118,6 @@ def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
                 ["test", "model.hld", "calm.csv", "--report", "model.hld"],
                 ["explain", "model.hld", "calm.csv", "--plot", "calm.csv"],
                 ["sample", "model.hld", "-n", "3", "-o", "model.hld"],
-                ["sample", "model.hld", "-n", "3", "--real", "calm.csv", "--report", "calm.csv"],
                 ["summarize", "model.hld", "calm.csv", "-o", "calm.csv"],
                 ["export", "model.hld", "--c", "model.hld"],
                 ["audit", "model.hld", "calm.csv", "--report", "calm.csv"],
