@@ -14,7 +14,6 @@
     hld audit MODEL HELDOUT.csv       level, power and drift on rows that it has not seen
     hld diff MODEL_A MODEL_B          how far apart two models are, by column
     hld warm-up                       compile all kernels now, for instance when a container is built
-    hld completion bash               a script that completes commands in a shell
     hld demo                          the method on handwritten digits, in a table and a picture
 
 The commands read, call `hld.HLDDetector` and print; everything else is in the library.  Scripts get one JSON
