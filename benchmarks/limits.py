@@ -6,7 +6,7 @@ Vectors: 48 numbers that ten common causes and noise make, as in an embedding; b
 .05 standard deviations up or down.  Found by the detector, and by Hotelling's test, which knows all correlations.
 Wide: processor seconds and bytes of a model of 2,000 rows.  Drift: five columns, of which one rises by .3 standard
 deviations in 20,000 rows; the row of the monitor's alarm, the batches of 1,000 rows that are called at level .05 / 20,
-and the p-value of the last 5,000 rows together.
+the p-value of the last 5,000 rows together, and the share of the last 1,000 that are called one by one.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ def drift() -> None:
     batches = np.split(rows, 20)
     called = [i for i, batch in enumerate(batches) if detector.test(batch, 0.05 / 20).reject]
     whole = detector.test(rows[-5000:]).pvalue
+    alone = np.mean([detector.test(row[None]).reject for row in rows[-1000:]])
+    print(f"drift: {alone:.3f} of the last 1,000 rows are called one by one")
     print(
         f"drift: alarm at row {watch.alarm_row}, batches called {called}, last 5,000 rows p = {whole:.2g}"
     )
