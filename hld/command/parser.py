@@ -2,19 +2,7 @@
 
     hld fit TRAIN.csv -o MODEL        learn the distribution of a table, write one model file
     hld test MODEL BATCH.csv          does the batch follow it?    status 0: no shift found, 1: shift found
-    hld test ... --report FILE.html   ... and a page about it; --by COLUMN: each segment of it
-    hld explain MODEL BATCH.csv       ... and which columns carry the shift
-    hld info MODEL                    what the model file holds
-    hld sample MODEL -n 10            rows drawn from the learned distribution, also under conditions
-    hld monitor MODEL                 rows on standard input, a line of JSON for every n rows and at the alarm
-    hld serve MODEL                   the same over HTTP, and a page in the browser
-    hld export MODEL --c FILE.c       the test as a program without Python
-    hld plan MODEL --rows-per-day N   what will be found, and when
-    hld summarize MODEL BATCH.csv     sums that hld test takes in place of rows (--summary)
-    hld audit MODEL HELDOUT.csv       level, power and drift on rows that it has not seen
-    hld diff MODEL_A MODEL_B          how far apart two models are, by column
-    hld warm-up                       compile all kernels now, for instance when a container is built
-    hld demo                          the method on handwritten digits, in a table and a picture
+    hld --help                        the other commands, which `hld.command.arguments` lists
 
 The commands read, call `hld.HLDDetector` and print; everything else is in the library.  Scripts get one JSON
 object on standard output (`--json`) and the exit status.  As 1 means "shift found", a failure of any kind

@@ -36,16 +36,24 @@ MOST_RESULTS = 32  # kept for their reports
 
 
 class Results:
-    """The last results of a model by their ids."""
+    """The last results of a model by their ids, and what all of them were: how many, the last one, the last shift."""
 
     def __init__(self) -> None:
+        self.heard: dict[str, Any] = {"batches": 0, "rows": 0, "last": None, "last_shift": None}
         self._held: dict[str, Any] = {}
         self._lock = threading.Lock()
 
     def keep(self, result: Any) -> str:
         """Keep a result, and no more than `MOST_RESULTS`; its id."""
         key = secrets.token_hex(8)
+        last = {"time": time.time(), "pvalue": result.pvalue, "rows": result.num_samples}
         with self._lock:
+            self.heard = {
+                "batches": self.heard["batches"] + 1,
+                "rows": self.heard["rows"] + result.num_samples,
+                "last": last,
+                "last_shift": last if result.reject else self.heard["last_shift"],
+            }
             self._held[key] = result
             if len(self._held) > MOST_RESULTS:
                 del self._held[next(iter(self._held))]

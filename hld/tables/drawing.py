@@ -15,8 +15,8 @@ import pcircuit
 from hld.tables.amounts import UNIT, written
 from hld.tables.conditions import Condition, cut_edges, read_condition
 from hld.tables.factored import object_cells
-from hld.tables.times import times_of
-from hld.tables.values import NANO, drawable, grids
+from hld.tables.times import from_seconds
+from hld.tables.values import drawable, grids
 from pcircuit.arguments import check_generator, check_whole_number
 
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ def cut_circuit(
 
 
 def _plain(numbers: np.ndarray, kind: str, unit: float) -> list[Any]:
-    """Numbers (N,) as Python has them: whole ones, floats, or times; texts of nanoseconds, which it has not."""
+    """Numbers (N,) as Python has them: whole ones, floats, or times."""
     if kind != "continuous":
-        return times_of(numbers.tolist(), kind, to_nanoseconds=unit == NANO)
+        return [from_seconds(number, kind) for number in numbers.tolist()]
     return [int(x) for x in numbers] if unit == 1 else numbers.tolist()
 
 

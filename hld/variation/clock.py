@@ -25,10 +25,11 @@ import numpy as np
 
 from hld.tables.factored import Unreadable, whole_cells
 from hld.tables.schemas.row_order import BY_CHANCE, never_decreases, order_by_chance
-from hld.tables.times import NANO, as_seconds, time_kind, time_texts
+from hld.tables.times import as_seconds, time_kind, time_texts
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
 NEAR_DATES = 1e6  # seconds
+MICRO = 6  # digits of a second
 
 
 def warn_of_clock(columns: Any) -> None:
@@ -89,8 +90,8 @@ def _gaps(name: Any, seconds: np.ndarray) -> str:
     gaps = np.flatnonzero(steps >= GAP * usual)
     if (np.abs(forward - usual) <= NEAR * usual).mean() < REGULAR or not len(gaps):
         return ""
-    longest = gaps[steps[gaps].round(NANO).argmax()]
-    gap, step = time_texts([round(float(steps[longest]), NANO), round(usual, NANO)], "duration")
+    longest = gaps[steps[gaps].round(MICRO).argmax()]
+    gap, step = time_texts([round(float(steps[longest]), MICRO), round(usual, MICRO)], "duration")
     return (
         f"`order`='time' takes the rows as without gaps, but column {name!r} has {len(gaps)}, the longest of "
         f"{gap} before row {known[longest + 1]} where the usual step is {step}: fit to the rows since the last, or "
