@@ -346,7 +346,8 @@ MISTAKES = [
 ]
 HEAD = """# The mistakes that people make first
 
-Written by `python -m tests.bad_inputs > docs/bad-inputs.md`, and compared by a test; do not edit.
+This page shows twenty mistakes, and the sentence that each of them gets. Do not edit it:
+`python -m tests.bad_inputs > docs/bad-inputs.md` writes it.
 
 Nothing is cast silently to another value. An argument that cannot be used ends in a `TypeError` (of the wrong kind) or
 a `ValueError` (out of range) of one sentence that names it, before any work is done. A file that cannot be read or
