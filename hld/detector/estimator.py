@@ -176,7 +176,8 @@ class Estimator:
             with contextlib.suppress(ImportError):
                 frame = data_frame(dict(zip(names, cells.T.tolist(), strict=True)))
                 whole = {one.name for one in encoder.columns if one.kind == "integer"} & {*names}
-                return frame.astype(dict.fromkeys(sorted(whole), "Int64"))  # which has holes
+                holed = [name for name in sorted(whole) if frame[name].isna().any()]
+                return frame.astype(dict.fromkeys(holed, "Int64"))  # which has holes
         return cells
 
     def __repr__(self) -> str:
