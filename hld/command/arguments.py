@@ -8,7 +8,6 @@ import difflib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from hld.command import shells
 from hld.command.output import flush_output, send
 from hld.tables.shown_names import printable
 
@@ -428,21 +427,6 @@ COMMANDS = {
                 default="-",
                 help="file to write (default: standard output)",
             ),
-            option(
-                "--report",
-                metavar="FILE.html",
-                help="also write a report on the quality of the rows",
-            ),
-            option(
-                "--real",
-                metavar="REAL.csv",
-                help="for --report: real rows that training did not use, to compare with",
-            ),
-            option(
-                "--training",
-                metavar="TRAIN.csv",
-                help="for --report: the training rows, to find drawn rows that are too close to one",
-            ),
             seed(),
             option(
                 "--sep",
@@ -674,11 +658,5 @@ COMMANDS = {
         (),
         "for the build of a container: later processes with the same NUMBA_CACHE_DIR, which they may "
         "write to, compile nothing",
-    ),
-    "completion": Command(
-        "shells.completion",
-        "print a script for command completion in a shell",
-        "hld completion bash > /etc/bash_completion.d/hld",
-        (option("shell", choices=shells.SHELLS, help="the shell (needs hld[cli])"),),
     ),
 }

@@ -29,7 +29,6 @@ from hld.detector.own_test import build_test, warn_of_few
 from hld.references.group_statistics import Cells, group_statistics
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
-from hld.sequential.row_scores import watched_rows
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import is_sequence
 from hld.tables.schemas.counts import reference_rows
@@ -37,7 +36,9 @@ from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.variation.dividing import divide
-from pcircuit.arguments import check_flag, check_generator, check_seed
+from hld.vectors.odd_rows import log_typicality
+from hld.vectors.row_scores import watched_rows
+from pcircuit.arguments import check_generator, check_seed
 
 Learner = Callable[
     [pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]
@@ -51,12 +52,11 @@ def learn_detector(
     order: str | None,
     progress: bool,
     learner: Learner | None,
+    show: Callable[[str], None],
 ) -> dict[str, Any]:
-    """All that a fitted detector holds, by name."""
-    rng, progress = (
-        check_generator(options["rng"]),
-        check_flag(progress, "progress"),
-    )
+    """All that a fitted detector holds, by name; `show` is told what is done."""
+    rng = check_generator(options["rng"])
+    show("reading columns")
     columns = _read(table, groups, order, options)
     at, given = _place(columns, groups), options["schema"]
     grouping: tuple[ColumnSchema, ...] = ()
@@ -105,6 +105,7 @@ def learn_detector(
         warn_of_repeated(data)
     kept, new = reference_rows(encoder, columns, data, kept_rows)
     learned = data[learned_rows]
+    show(f"dependences of {len(encoder.columns)} columns")
     tree = pcircuit.chow_liu_tree(
         learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"]
     )
@@ -119,16 +120,17 @@ def learn_detector(
         rng,
         tree=tree,
     )
+    show("")
     circuit, history, num_learned = learner(start, learned, encoder)
+    show("rows held out, and what they show of each column and pair")
     known["profile"] = with_associations(known["profile"], circuit, kept)
-    watched, further = None, {}
+    watched, further, own = None, {}, None
     if kept is not None:
         marks = np.zeros((columns.num_rows, len(encoder.columns)), np.uint8)
         encoder.encode_counting(columns, marks)
         chosen = kept_rows if len(kept) < len(data) else np.arange(len(data))
-        watched = watched_rows(
-            circuit, tree, learned, kept, marks=marks[chosen], ordered=encoder.ordered
-        )
+        own = marks[chosen]
+        watched = watched_rows(circuit, tree, learned, kept, marks=own, ordered=encoder.ordered)
         if labels is not None or order is not None:
             numbers = encoder.numbers(columns)
             further = {
@@ -142,6 +144,7 @@ def learn_detector(
                     counts_missing=options["missingness"],
                 ),
             }
+    show(f"means, spread and law of {circuit.num_nodes} units")
     test = build_test(options, circuit, kept, num_learned, check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(
@@ -150,7 +153,7 @@ def learn_detector(
     warn_of_few(judge, num_train, encoder.names)
     history = np.array(history, dtype=np.float64)  # a learner keeps its own
     history.flags.writeable = False
-    offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
+    offset = row_offset(log_typicality(circuit, learned if kept is None else kept, own))
     schema = replace(schema, columns=schema.columns + grouping)
     return {
         "schema": schema,

@@ -19,6 +19,9 @@ so that nothing becomes impossible because the first batch does not show it.  It
 parameters: a unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch
 would be mere chance.  The steps shrink, so that parameters come to rest.
 
+The flows n are those of N rows, so one `pseudocount` means the same for every size of batch.  Programs that add it to
+the flows of each mini-batch, which are N / |B| times smaller, smooth N / |B| times as much: ``pseudocount_per="step"``.
+
 The M-step alone: parameters from flows, wherever these were computed.
 
 Expected flows add up over rows, so EM does not need all rows in one place: each machine computes the flows of its own
@@ -56,6 +59,7 @@ from pcircuit.arguments import (
     Floats,
     Ints,
     Seed,
+    check_choice,
     check_flag,
     check_generator,
     check_number,
@@ -115,8 +119,8 @@ def fit_em(
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
     **keywords
-        Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`) as
-        short forms: ``fit_em(circuit, data, batch_size=256)``.
+        Fields of `steps` (`batch_size`, `step_size`, `pseudocount_per`, `rng`) and of `watch` (`tolerance`, `callback`,
+        `progress`) as short forms: ``fit_em(circuit, data, batch_size=256)``.
 
     Returns
     -------
@@ -196,7 +200,8 @@ def fit_em(
                     pool=pool,
                 )
                 flows = _averaged(flows, (edges, inputs), steps.share(number), share)
-                packed = step(packed, flows[0], flows[1], pseudocount)
+                smoothing = steps.smoothing(pseudocount, share)
+                packed = step(packed, flows[0], flows[1], smoothing)
                 total, number = total + log, number + 1
             history.append(total / total_weight)
             advance(history[-1])
@@ -345,13 +350,17 @@ class EMSteps:
     step_size : float, optional
         In (0, 1]: the weight of the newest flows in the moving average that parameters are made of.  Default: 1 for
         full batches; for mini-batches (k + 1)^-0.6 in step k = 1, 2, ....
+    pseudocount_per : "epoch" or "step"
+        What the pseudocount is added to: the flows of all N rows (the default), or those of the rows of each step,
+        as PyJuice does.  With mini-batches of B rows the latter smooths N / B times as much.
     rng : int or numpy.random.Generator, optional
         Order of the rows in mini-batches.
 
     Raises
     ------
     TypeError, ValueError
-        If `batch_size` is not a whole number of at least 1, or `step_size` not a number in (0, 1].
+        If `batch_size` is not a whole number of at least 1, `step_size` not a number in (0, 1], or `pseudocount_per`
+        another word.
 
     Examples
     --------
@@ -361,6 +370,7 @@ class EMSteps:
 
     batch_size: int | None = None
     step_size: float | None = None
+    pseudocount_per: str = "epoch"
     rng: Seed = None
 
     def __post_init__(self) -> None:
@@ -373,6 +383,8 @@ class EMSteps:
             object.__setattr__(
                 self, "step_size", check_number(self.step_size, "step_size", above=0, most=1)
             )
+
+        check_choice(self.pseudocount_per, "pseudocount_per", ("epoch", "step"))
 
     @property
     def is_full(self) -> bool:
@@ -400,6 +412,25 @@ class EMSteps:
         if self.is_full:
             return 1.0
         return (number + 2.0) ** -DECAY if self.step_size is None else self.step_size
+
+    def smoothing(self, pseudocount: float, share: float) -> float:
+        """The pseudocount of a step, in flows of all rows: divided by the step's share of them where it is per step.
+
+        Parameters
+        ----------
+        pseudocount, share : float
+            As given to `fit_em`; weight of the step's rows over that of all rows, in (0, 1].
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> EMSteps(batch_size=64).smoothing(0.1, 0.01), EMSteps(pseudocount_per="step").smoothing(0.1, 0.01)
+        (0.1, 10.0)
+        """
+        return pseudocount / share if self.pseudocount_per == "step" else pseudocount
 
     def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[slice | Ints]:
         """Yield the rows of each step of one epoch; each row is in exactly one step.

@@ -32,6 +32,7 @@ is not 01:30:00 unless all levels of the column are times (`hld.tables.times`).
 
 from __future__ import annotations
 
+import contextlib
 import math
 import reprlib
 from bisect import bisect_right
@@ -53,17 +54,17 @@ from hld.tables.single_cells import (
     not_a_number,
     plain_value,
 )
-from hld.tables.times import TIMES, are_times, as_seconds, found_by_time, is_missing, same_time
+from hld.tables.times import TIMES, as_seconds, is_missing, levels_of_text
 from pcircuit.arguments import check_integers
 
 if TYPE_CHECKING:
     from hld.tables.schemas.columns import BinColumn, LevelColumn
 
 
-NEW, ODD = (
-    1,
-    2,
-)  # marks of cells: a value that training did not show, a cell of another type than its column
+# marks of cells: a value that training did not show, a cell of another type than its column; and from the bit `FAR` on
+# k, where a number lies up to 2^(k - 2) units beyond the range of training (`BinColumn.ends`), 0 where it does not
+NEW, ODD, FAR = 1, 2, 2
+MOST_FAR = 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,11 @@ def encoded(
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
         _copy_counting(whole, tables.unseen, codes)
         _mark(marks, codes, tables.unseen, {})
-        return codes, _report(columns, codes, tables.unseen, beyond, {})
+        report = _report(columns, codes, tables.unseen, beyond, {})
+        _mark_far(
+            marks, columns, {v: whole[:, v] for v in np.flatnonzero(report.num_unseen).tolist()}
+        )
+        return codes, report
     numbers, odd = {}, {}
     for v, (column, values) in enumerate(zip(columns, arrays, strict=True)):
         if values is None:
@@ -155,6 +160,7 @@ def encoded(
         which = list(numbers)
         beyond[which] = step_codes(tables.steps, which, list(numbers.values()), codes, marks)
     _mark(marks, codes, tables.unseen, odd)
+    _mark_far(marks, columns, arrays)
     report = _report(columns, codes, tables.unseen, beyond, odd)
     for v, column in enumerate(columns):
         if column.unseen != "keep" and report.num_unseen[v] + report.num_out_of_range[v]:
@@ -203,6 +209,20 @@ def _mark(
         np.bitwise_or(marks, NEW, out=marks, where=codes == unseen)
         for v, rows in odd.items():
             marks[rows, v] |= ODD
+
+
+def _mark_far(marks: np.ndarray | None, columns: Any, arrays: list[Any]) -> None:
+    """Mark how far numbers that are marked as new lie beyond the range of training."""
+    for v, column in () if marks is None else enumerate(columns):
+        rows = np.flatnonzero(marks[:, v] & NEW) if column.ends else ()
+        if not len(rows):
+            continue
+        low, high, below, above = column.ends
+        with contextlib.suppress(ValueError), np.errstate(all="ignore"):  # what no double holds
+            x = numbers_in(column, whole_cells(arrays[v])[rows])
+            away = np.maximum((x - high) / above, (low - x) / below)
+            k = np.clip(np.ceil(np.log2(away)) + 2, 1, MOST_FAR)
+            marks[rows, v] |= np.where(away > 0, k, 0).astype(np.uint8) << FAR
 
 
 def _leave_one_out(column: LevelColumn, values: np.ndarray, codes: np.ndarray) -> None:
@@ -408,13 +428,11 @@ _UNKNOWN, _ODD = -2, -3
 
 
 class LevelLookup(NamedTuple):
-    """Categories of levels, the usual missing values at -1; digests of rare ones; numbers, times taken for a level."""
+    """Categories of levels, the usual missing values at -1; digests of rare ones; numbers taken for a level."""
 
     categories: dict[str, Any]
     rare: frozenset[str]
     near: list[tuple[float, float, int]]
-    times: dict[str, int]
-    of_times: bool
 
 
 def level_lookup(column: LevelColumn) -> LevelLookup:
@@ -431,8 +449,7 @@ def level_lookup(column: LevelColumn) -> LevelLookup:
         for (first, last), code in zip(spans(list(short)), short.values(), strict=True)
         if first < last
     )
-    times = {time: codes[0] for time, codes in found_by_time(column.levels).items()}
-    return LevelLookup(categories, digest_set(column.rare), near, times, are_times(column.levels))
+    return LevelLookup(categories, digest_set(column.rare), near)
 
 
 def look_up(
@@ -477,26 +494,22 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     if is_missing(cell):
         return -1
     value = plain_value(cell, column.name)
-    known = is_rare(value, lookup.rare, lookup.of_times)
+    forms = [value, *(levels_of_text(value) if isinstance(value, str) else ())]
+    known = any(is_rare(form, lookup.rare) for form in forms)
     if value == "" and not known:  # files of text cannot tell it from a missing cell
         return lookup.categories.get(value, -1)
     if isinstance(value, str) and column.kind != "categorical":
         if is_strict:
             raise not_a_number(cell, column.name)
         return _ODD
-    if value in lookup.categories:
-        return lookup.categories[value]
+    for form in forms:
+        if form in lookup.categories:
+            return lookup.categories[form]
     if (
         isinstance(value, float)
         and (i := bisect_right(lookup.near, (value, math.inf)))
         and value <= lookup.near[i - 1][1]
     ):
         return lookup.near[i - 1][2]
-    if (
-        isinstance(value, str)
-        and lookup.times
-        and (code := lookup.times.get(same_time(value) or "")) is not None
-    ):
-        return code
     # categories after the levels: rare ones, if there are any, and last the unseen ones
     return len(column.levels) if known else column.num_categories - 1
