@@ -184,7 +184,7 @@ def with_two_children(circuit: Circuit) -> Circuit:
     ] = {}  # of a node: its chain so far, and its unit in each product
     for r, region in enumerate(circuit.regions):
         children = vtree.children(r).tolist()
-        if len(children) > 2:
+        if isinstance(region, InnerRegion) and len(children) > 2:
             left, units = chains[r]
             pairs = np.stack([units, region.products[:, -1]], axis=1)
             place[r] = add(InnerRegion(pairs, region.weights), [left, int(place[children[-1]])])
@@ -193,7 +193,7 @@ def with_two_children(circuit: Circuit) -> Circuit:
         above = vtree.parent(r) if r < vtree.root else r
         others = vtree.children(above).tolist()
         if len(others) > 2 and r != others[-1] and r != above:
-            products = circuit.regions[above].products
+            products = circuit.regions[above].products  # type: ignore[union-attr]  # it has children
             if r == others[0]:
                 chains[above] = int(place[r]), products[:, 0]
                 continue

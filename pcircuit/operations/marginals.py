@@ -215,22 +215,22 @@ def subcircuit(circuit: Circuit, unit: int, region: int | None = None) -> Circui
         )
     first, scope = int(vtree.first[top]), vtree.scope(top)
     regions: list[InputRegion | InnerRegion] = []
+    own, alone = [int(record.unit)], np.ones((1, 1))
     for s in range(first, top + 1):
-        known = circuit.regions[s]
-        is_input, is_outside = isinstance(known, InputRegion), not vtree.is_ancestor(r, s)
-        if is_input:
+        known, is_outside = circuit.regions[s], not vtree.is_ancestor(r, s)
+        if isinstance(known, InputRegion):
             rows = np.ones((1, known.num_categories)) if is_outside else known.probs
-            rows = rows[[int(record.unit)]] if s == r else rows
+            rows = rows[own] if s == r else rows
             regions.append(InputRegion(int(np.searchsorted(scope, known.variable)), rows))
         elif is_outside:
-            regions.append(
-                InnerRegion(np.zeros((1, known.products.shape[1]), int), np.ones((1, 1)))
-            )
+            nothing = np.zeros((1, known.products.shape[1]), dtype=np.int64)
+            regions.append(InnerRegion(nothing, alone))
         elif s == r and record.kind == "product":
-            regions.append(InnerRegion(known.products[[int(record.unit)]], np.ones((1, 1))))
+            regions.append(InnerRegion(known.products[own], alone))
         else:
-            weights = known.weights[[int(record.unit)]] if s == r else known.weights
-            regions.append(InnerRegion(known.products, weights))
+            regions.append(
+                InnerRegion(known.products, known.weights[own] if s == r else known.weights)
+            )
     parents = vtree.parents[first : top + 1] - first
     parents[-1] = -1
     leaves = [one.variable if isinstance(one, InputRegion) else -1 for one in regions]
