@@ -42,9 +42,7 @@ class Sizes(NamedTuple):
     pairs: tuple
 
 
-FULL = Sizes(
-    (100, 1_000, 10_000), (4, 16), (100, 200, 400, 800), (4, 6, 8, 12)
-)
+FULL = Sizes((100, 1_000, 10_000), (4, 16), (100, 200, 400, 800), (4, 6, 8, 12))
 QUICK = Sizes((100, 300, 1_000), (4, 8), (50, 100, 200), (3, 4, 6))
 TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
 
@@ -161,7 +159,7 @@ def pair_moments(circuit):
     }
     mean = np.array(
         [
-            pcircuit.overlap(marginals[r], node_circuit(circuit, n, r, marginals[r]))
+            pcircuit.overlap(marginals[r], pcircuit.subcircuit(circuit, n))
             for n, r in zip(nodes, regions, strict=True)
         ]
     )
@@ -169,47 +167,11 @@ def pair_moments(circuit):
     for i, (n, r) in enumerate(zip(nodes, regions, strict=True)):
         for j, (o, s) in enumerate(zip(nodes[: i + 1], regions[: i + 1], strict=True)):
             top = vtree.lowest_common_ancestor(r, s)
-            left, right = (node_circuit(circuit, node, top, marginals[top]) for node in (n, o))
+            left, right = (pcircuit.subcircuit(circuit, node, top) for node in (n, o))
             S[i, j] = S[j, i] = (
                 pcircuit.overlap(pcircuit.multiply(marginals[top], left), right) - mean[i] * mean[j]
             )
     return mean.sum(), np.trace(S), np.sum(S * S)
-
-
-def node_circuit(circuit, node, top, marginal) -> Circuit:
-    """The unit `node` as a circuit on the v-tree of `marginal`, the scope of region `top`: 1 outside its own scope."""
-    vtree = circuit.vtree
-    first, r = vtree.first[top], int(circuit.nodes.region[node])
-    regions = []
-    for s, shape in zip(range(first, top + 1), marginal.regions, strict=True):
-        region = circuit.regions[s]
-        if s == r:
-            regions.append(single_unit(region, circuit.nodes[node]))
-        elif vtree.first[r] <= s < r:
-            regions.append(
-                region
-                if isinstance(region, InnerRegion)
-                else InputRegion(shape.variable, region.probs)
-            )
-        elif isinstance(region, InputRegion):
-            regions.append(InputRegion(shape.variable, np.ones((1, region.num_categories))))
-        else:
-            regions.append(
-                InnerRegion(np.zeros((1, region.products.shape[1]), dtype=int), np.ones((1, 1)))
-            )
-        if s == r and isinstance(region, InputRegion):
-            regions[-1] = InputRegion(shape.variable, regions[-1].probs)
-    return Circuit(marginal.vtree, regions)
-
-
-def single_unit(region, record):
-    """A region that shows only the unit of a record of `Circuit.nodes`."""
-    k = int(record.unit)
-    if isinstance(region, InputRegion):
-        return InputRegion(region.variable, region.probs[[k]])
-    if record.kind == "product":
-        return InnerRegion(region.products[[k]], np.ones((1, 1)))
-    return InnerRegion(region.products, region.weights[[k]])
 
 
 # -- circuits and measuring --------------------------------------------------------------------------------------------

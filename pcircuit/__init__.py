@@ -40,7 +40,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     )
     from pcircuit.learning.em import (
         EMSteps as EMSteps,
-        EMWatch as EMWatch,
         fit_em as fit_em,
         fit_mixture as fit_mixture,
         maximize as maximize,
@@ -78,6 +77,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
         marginal_tables as marginal_tables,
         marginalize as marginalize,
         pairwise_tables as pairwise_tables,
+        subcircuit as subcircuit,
     )
     from pcircuit.operations.most_probable import most_probable_state as most_probable_state
     from pcircuit.operations.products import (
@@ -163,7 +163,6 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     ),
     "learning.em": (
         "EMSteps",
-        "EMWatch",
         "fit_em",
         "fit_mixture",
         "maximize",
@@ -205,6 +204,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "marginal_tables",
         "marginalize",
         "pairwise_tables",
+        "subcircuit",
     ),
     "operations.most_probable": ("most_probable_state",),
     "operations.products": (

@@ -16,7 +16,6 @@ from scipy.stats import multinomial
 
 import hld
 import pcircuit
-from benchmarks.bench_moments import node_circuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 EXACT = 1e-11  # sums of at most some thousand terms in double precision
@@ -271,7 +270,7 @@ def operands(circuit, node, other=None):
     if other is not None:
         top = circuit.vtree.lowest_common_ancestor(top, int(circuit.nodes.region[other]))
     marginal = pcircuit.marginalize(circuit, keep=circuit.vtree.scope(top))
-    return [marginal, *(node_circuit(circuit, n, top, marginal) for n in nodes)]
+    return [marginal, *(pcircuit.subcircuit(circuit, n, top) for n in nodes)]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,11 @@ def data_frame(values: Any, names: list[str] | None = None) -> Any:
 
 def plain_json(value: Any) -> Any:
     """A value in a form that JSON can hold: arrays become lists, NaN and infinities null, other objects their text."""
+    kind = type(value)  # of most, in one look
+    if kind in (str, int, bool):
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, dict):
         return {str(key): plain_json(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

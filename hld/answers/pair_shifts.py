@@ -186,6 +186,16 @@ def _compared(
             for e, both, expected in zip(some, tables, fitted(tables), strict=True):
                 pair, sides = groups[e]
                 found[e] = _comparison(pair, sides, both, expected)
+    alike: dict[Any, list[Any]] = {}  # tables of one shape once more, now of groups
+    for e in sorted(found):
+        alike.setdefault(found[e]["expected_table"].shape, []).append(found[e])
+    for ones in alike.values():
+        both = [
+            np.array([one[f"{side}_table"] for one in ones]) for side in ("expected", "observed")
+        ]
+        for one, expected in zip(ones, as_in_reference(*both), strict=True):
+            one["expected_table"] = expected
+            one["observed_table"] = one["observed_table"] / one["observed_table"].sum()
     return found
 
 
@@ -202,8 +212,8 @@ def _comparison(
         "observed": cramers_v(B),
         "pvalue": _pvalue(B - expected, spread),
         "labels": (row_labels, col_labels),
-        "expected_table": as_in_reference(R, B),
-        "observed_table": B / B.sum(),
+        "expected_table": R,  # both are counts here
+        "observed_table": B,
         "correlations": _correlations(pair, tables, rows, cols)
         if all(map(is_ordered, pair))
         else None,
@@ -211,25 +221,27 @@ def _comparison(
 
 
 def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Shares (a, b) of a batch of counts B with its own marginals, and the odds ratios of the reference counts R.
+    """Shares (n, a, b) of batches of counts B with their own marginals, and the odds ratios of the reference counts R.
 
     One row, spread as if the columns were independent, is added to the reference, so that every level of the batch has
     a place.
 
-    Shapes: R, B (a, b) -> (a, b).
+    Shapes: R, B (n, a, b) -> (n, a, b).
     """
-    total, shares = R + B, B / B.sum()
-    found: np.ndarray = R + np.outer(total.sum(axis=1), total.sum(axis=0)) / total.sum() ** 2
+    total, shares = R + B, B / B.sum(axis=(1, 2), keepdims=True)
+    alone = total.sum(axis=2, keepdims=True) * total.sum(axis=1, keepdims=True)
+    result: np.ndarray = R + alone / total.sum(axis=(1, 2), keepdims=True) ** 2
+    wanted, going = {k: shares.sum(axis=k, keepdims=True) for k in (2, 1)}, np.arange(len(R))
     for _ in range(ROUNDS):
-        before = found
-        for k in (1, 0):
+        found = before = result[going]
+        for k in (2, 1):
             own = found.sum(axis=k, keepdims=True)
-            found = found * np.divide(
-                shares.sum(axis=k, keepdims=True), own, out=np.zeros_like(own), where=own > 0
-            )
-        if np.abs(found - before).max() <= CLOSE:
+            found = found * np.divide(wanted[k][going], own, out=np.zeros_like(own), where=own > 0)
+        result[going] = found
+        going = going[np.abs(found - before).max(axis=(1, 2)) > CLOSE]
+        if not len(going):
             break
-    return found
+    return result
 
 
 def _pvalue(difference: np.ndarray, spread: np.ndarray) -> float:

@@ -60,7 +60,7 @@ def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
     """
     step = max(1, BLOCK_VALUES // vectors.size)
     parts = [vectors.sums(rows[start : start + step]) for start in range(0, len(rows), step)]
-    sums, counts = (sum(column) for column in zip(*parts, strict=True))
+    sums, counts = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
     return shown_by(vectors, sums, counts, len(rows), rows[some_rows(len(rows), MOST_PAIRED)])
 
 

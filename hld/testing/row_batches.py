@@ -166,7 +166,10 @@ class RowBatch:
                 law if keeps_apart(metric, self.vectors) else None
                 for law, metric in zip(laws, parts.metrics, strict=True)
             )
-        known, key = parts.holed_laws, (batch.num_rows, hashlib.sha256(batch.pairs).digest())
+        known, key = (
+            parts.holed_laws,
+            (batch.num_rows, hashlib.sha256(batch.pairs.tobytes()).digest()),
+        )
         found = known.get(key)
         if found is None:
             k = parts.kept.num_rows

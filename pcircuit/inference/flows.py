@@ -210,7 +210,8 @@ def accumulate(
         return _by_logarithms(circuit, packed, data, weights)
     if in_numpy:
         refuse_out_of_range(circuit, data)
-        circuit = with_parameters(circuit, packed)
+        if packed is not pack(circuit):  # other parameters, as those of EM
+            circuit = with_parameters(circuit, packed)
     work = _rows_in_numpy if in_numpy else _rows_by_kernel
     N = len(data)
     arithmetic = (circuit.num_units + len(packed.weights)) * N

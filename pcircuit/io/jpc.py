@@ -31,7 +31,7 @@ from pcircuit.io.text import (
     named_in_errors,
     read_nodes,
 )
-from pcircuit.io.vtree_file import read_vtree
+from pcircuit.io.vtree_file import read_vtree, with_two_children
 from pcircuit.io.whole_file import checked_path, write_text
 from pcircuit.regions import InputRegion
 
@@ -107,8 +107,9 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    O(size).  V-tree ids are the regions' numbers, those that `pcircuit.write_vtree` gives them.  Numbers are written
-    with all their digits: what is read again differs by rounding of logarithms only.
+    O(size).  Products of more than two units are written as chains of products of two, as Juice has them; v-tree ids
+    are the regions' numbers after that.  Numbers are written with all their digits: what is read again differs by
+    rounding of logarithms only.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     <BLANKLINE>
     """
     check_circuit(circuit)
-    path = checked_path(path)
+    circuit, path = with_two_children(circuit), checked_path(path)
     lines: list[str] = []
     names: list[list[int]] = []  # per region the ids of the units that it shows
     for r, region in enumerate(circuit.regions):

@@ -27,7 +27,7 @@ import numpy as np
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.io.graph import Graph, circuit_of_graph, reachable
 from pcircuit.io.text import Ids, Line, named_in_errors, read_nodes
-from pcircuit.io.vtree_file import read_vtree_ids, vtree_text
+from pcircuit.io.vtree_file import read_vtree_ids, vtree_text, with_two_children
 from pcircuit.io.whole_file import checked_path, replace_file
 from pcircuit.regions import InputRegion, StructureError
 
@@ -103,9 +103,10 @@ def write_psdd(
     Parameters
     ----------
     circuit : Circuit
-        Normalised, over binary variables, on a v-tree with two children at every inner node.  Whether the sums are
-        deterministic, as in a PSDD, is not checked: programs that rely on it (for most probable states, or
-        for logic) need a deterministic circuit; likelihoods and marginals do not.
+        Normalised, over binary variables.  Inner nodes of the v-tree with more than two children, as those of Chow-Liu
+        circuits, are written as chains of nodes with two.  Whether the sums are deterministic, as in a PSDD, is not
+        checked: programs that rely on it (for most probable states, or for logic) need a deterministic circuit;
+        likelihoods and marginals do not.
     psdd, vtree : str or os.PathLike
         The two files.
 
@@ -141,15 +142,12 @@ def write_psdd(
         )
     if not circuit.is_normalized:
         raise StructureError("`circuit` is not normalised: a .psdd file holds distributions only")
-    arity = next(
-        (len(below) for below in circuit.vtree.child_lists() if len(below) not in (0, 2)), 2
-    )
-    if arity != 2:
-        children = f"{arity} child{'ren' if arity > 1 else ''}"
+    if any(len(below) == 1 for below in circuit.vtree.child_lists()):
         raise StructureError(
-            f"`circuit` is on a v-tree that has a node with {children}: a .psdd file has inner nodes "
-            "of two children only"
+            "`circuit` is on a v-tree that has a node with 1 child: a .psdd file has inner nodes of "
+            "two children only"
         )
+    circuit = with_two_children(circuit)
     tree = vtree_text(circuit.vtree)
     lines: list[str] = []
     names: list[Any] = []  # per region the ids of the units that it shows

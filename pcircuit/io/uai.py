@@ -1,18 +1,23 @@
-"""Bayesian networks that are trees, as ``.uai`` files.
+"""Bayesian networks that are trees, or close to one, as ``.uai`` files.
 
     BAYES
     V                               number of variables
     C_0 C_1 ...                     their numbers of categories
     V                               number of tables, one for each variable
-    1 v   or   2 parent v           the variables of each table, its own variable last
+    1 v   or   2 parent v   or ...  the variables of each table, its own variable last
     SIZE  p p p ...                 each table, the last variable running fastest
 
 A network in which each variable has at most one parent is a circuit without hidden states: for each category of the
-parent a sum over the categories of the variable, each multiplied by the units of its own children.
+parent a sum over the categories of the variable, each multiplied by the units of its own children.  With several
+parents there is a sum for each state of the *joined variable* of the parents.  In general variables are summed out one
+after the other, those that have no children left first, and the cheapest of these; the units of a variable are for the
+states of its parents, and of what the units of its children are joined with (variable elimination).
 """
 
 from __future__ import annotations
 
+import heapq
+import math
 import os
 import pathlib
 from math import inf
@@ -26,10 +31,11 @@ from pcircuit.io.text import MOST_CATEGORIES, Line, named_in_errors
 from pcircuit.io.whole_file import checked_path
 
 MOST_WORDS = 50_000_000
+MOST_STATES = 2**16  # of a variable and what it is joined with
 
 
 def read_uai(path: str | os.PathLike[str]) -> Circuit:
-    """Read a ``.uai`` Bayesian network of tree width one as a circuit.
+    """Read a ``.uai`` Bayesian network, a tree or close to one, as a circuit.
 
     Parameters
     ----------
@@ -45,7 +51,8 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
     TypeError
         If `path` is not a path.
     ValueError
-        If the file is damaged, is a Markov network, a variable has several parents, or its tables are too large.
+        If the file is damaged, is a Markov network, more than 65,536 states of variables have to be joined, or its
+        tables are too large.
     OSError
         If there is no such file or it cannot be opened.
 
@@ -56,7 +63,8 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
 
     References
     ----------
-    The UAI inference competitions (2006 to 2022), which define the format.
+    The UAI inference competitions (2006 to 2022), which define the format; Darwiche (2009), Modeling and Reasoning with
+    Bayesian Networks, chapter 6 (variable elimination).
 
     Examples
     --------
@@ -85,11 +93,12 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
         raise words.fail("a Bayesian network has one table for each variable")
     parents = _parents(words, num_variables)
     tables = {}
-    for v, parent in parents.items():
-        shape = (1 if parent < 0 else categories[parent], categories[v])
-        if words.next("size of a table", MOST_WORDS) != shape[0] * shape[1]:
-            raise words.fail(f"the table of variable {v} must have {shape[0] * shape[1]} entries")
-        tables[v] = np.array([words.entry() for _ in range(shape[0] * shape[1])]).reshape(shape)
+    for v, above in parents.items():
+        shape = [categories[w] for w in (*above, v)]
+        entries = math.prod(shape)
+        if words.next("size of a table", MOST_WORDS) != entries:
+            raise words.fail(f"the table of variable {v} must have {entries} entries")
+        tables[v] = np.array([words.entry() for _ in range(entries)]).reshape(shape)
     if words.place < len(tokens):
         raise words.fail(f"{len(tokens) - words.place} words follow the last table")
     with named_in_errors(path):
@@ -121,49 +130,79 @@ class _Words(Line):
         return value
 
 
-def _parents(words: _Words, num_variables: int) -> dict[Any, Any]:
-    """Variable -> parent (-1: none), in the order of the tables."""
-    parents: dict[int, int] = {}
+def _parents(words: _Words, num_variables: int) -> dict[int, tuple[int, ...]]:
+    """Variable -> its parents, in the order of the tables."""
+    parents: dict[int, tuple[int, ...]] = {}
     for _ in range(num_variables):
         size = words.next("number of variables of a table", num_variables)
-        if size > 2:
-            raise words.fail(
-                f"a variable has {size - 1} parents: only trees are read, where each has at most one"
-            )
-        scope = [words.next("variable", num_variables - 1, least=0) for _ in range(size)]
-        if scope[-1] in parents or (size == 2 and scope[0] == scope[1]):
-            raise words.fail(f"variable {scope[-1]} has two tables, or is its own parent")
-        parents[scope[-1]] = scope[0] if size == 2 else -1
+        *above, v = (words.next("variable", num_variables - 1, least=0) for _ in range(size))
+        if v in parents or len({v, *above}) < size:
+            raise words.fail(f"variable {v} has two tables, or is its own parent")
+        parents[v] = tuple(above)
     return parents
 
 
-def _circuit(words: _Words, parents: dict[Any, Any], tables: dict[Any, Any]) -> Circuit:
-    """The circuit of a tree of conditional tables."""
-    children: dict[int, list[Any]] = {v: [] for v in parents}
-    for v, parent in parents.items():
-        if parent >= 0:
-            children[parent].append(v)
-    order = [v for v, parent in parents.items() if parent < 0]
-    roots = len(order)
-    for v in order:
-        order.extend(children[v])
-    if len(order) < len(parents):
-        raise words.fail("the parents of some variables form a cycle")
-    graph, units = (
-        Graph(os.path.getsize(words.path)),
-        {},
-    )  # units: variable -> one unit for each category of its parent
-    for v in reversed(order):
-        table = tables[v]
-        if not children[v]:
-            units[v] = [graph.add_input(f"variable {v}", v, row) for row in table]
-            continue
-        products = []
-        for c in range(table.shape[1]):
-            indicator = graph.add_indicator(f"variable {v}", v, c, table.shape[1])
-            products.append(
-                graph.add_product(f"variable {v}", [indicator, *(units[w][c] for w in children[v])])
+def _circuit(words: _Words, parents: dict[int, tuple[int, ...]], tables: dict[int, Any]) -> Circuit:
+    """The circuit of a network of conditional tables: variables are summed out, those without children left first."""
+    graph, roots = Graph(os.path.getsize(words.path)), []
+    size = {v: table.shape[-1] for v, table in tables.items()}
+    below = dict.fromkeys(parents, 0)  # children that are left
+    for above in parents.values():
+        for w in above:
+            below[w] += 1
+    about: dict[int, dict[int, Any]] = {v: {} for v in parents}  # messages by their own variable
+    ready = [(0, v) for v, number in below.items() if not number]
+    for _ in parents:
+        while True:
+            if not ready:
+                raise words.fail("the parents of some variables form a cycle")
+            cost, v = heapq.heappop(ready)
+            own = about.pop(v)
+            scope = tuple(
+                dict.fromkeys(
+                    w
+                    for one in (parents[v], *(one for one, _ in own.values()))
+                    for w in one
+                    if w != v
+                )
             )
-        units[v] = [graph.add_sum(f"variable {v}", products, row.tolist()) for row in table]
-    tops = [units[v][0] for v in order[:roots]]
-    return circuit_of_graph(graph, tops[0] if roots == 1 else graph.add_product("the roots", tops))
+            states = math.prod(size[w] for w in (*scope, v))
+            if states <= cost or not ready:
+                break
+            about[v] = own
+            heapq.heappush(ready, (states, v))
+        if states > MOST_STATES:
+            raise words.fail(
+                f"variable {v} is joined with {len(scope)} others, which have more than {MOST_STATES} "
+                "states together: only networks close to a tree are read"
+            )
+        products: dict[Any, int] = {}
+        units = np.zeros([size[w] for w in scope], dtype=np.int64)
+        for state in np.ndindex(units.shape):
+            known = dict(zip(scope, state, strict=True))
+            row = tables[v][tuple(known[w] for w in parents[v])]
+            if not own:
+                units[state] = graph.add_input(f"variable {v}", v, row)
+                continue
+            chosen = []
+            for c in range(size[v]):
+                known[v] = c
+                children = [int(found[tuple(known[w] for w in one)]) for one, found in own.values()]
+                key = (c, *children)
+                if key not in products:
+                    indicator = graph.add_indicator(f"variable {v}", v, c, size[v])
+                    products[key] = graph.add_product(f"variable {v}", [indicator, *children])
+                chosen.append(products[key])
+            units[state] = graph.add_sum(f"variable {v}", chosen, row.tolist())
+        for w in scope:
+            for one in own:
+                about[w].pop(one, None)
+            about[w][v] = scope, units
+        for w in parents[v]:
+            below[w] -= 1
+            if not below[w]:
+                heapq.heappush(ready, (0, w))
+        if not scope:
+            roots.append(int(units[()]))
+    top = roots[0] if len(roots) == 1 else graph.add_product("the roots", roots)
+    return circuit_of_graph(graph, top)

@@ -14,8 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from pcircuit.arguments import Ints
+from pcircuit.circuit import Circuit
 from pcircuit.io.text import Ids, Line, read_nodes
 from pcircuit.io.whole_file import checked_path, write_text
+from pcircuit.regions import InnerRegion, InputRegion
 from pcircuit.vtree import VTree, check_vtree
 
 
@@ -156,6 +159,51 @@ def vtree_text(vtree: VTree) -> str:
             )
         lines.append(f"L {r} {v + 1}" if v >= 0 else f"I {r} {below[0]} {below[1]}")
     return "\n".join(lines) + "\n"
+
+
+def with_two_children(circuit: Circuit) -> Circuit:
+    """The same distribution on a v-tree whose nodes have two children: those with more become chains of nodes.
+
+    A product of units a, b and c becomes one of (a b) and c, with a unit of its own for each pair that occurs.
+    """
+    from scipy.sparse import csr_array
+
+    vtree, place = circuit.vtree, np.zeros(circuit.num_regions, dtype=np.int64)
+    regions: list[InputRegion | InnerRegion] = []
+    parents: list[int] = []
+
+    def add(region: InputRegion | InnerRegion, children: list[int]) -> int:
+        for child in children:
+            parents[child] = len(regions)
+        regions.append(region)
+        parents.append(-1)
+        return len(parents) - 1
+
+    chains: dict[
+        int, tuple[int, Ints]
+    ] = {}  # of a node: its chain so far, and its unit in each product
+    for r, region in enumerate(circuit.regions):
+        children = vtree.children(r).tolist()
+        if isinstance(region, InnerRegion) and len(children) > 2:
+            left, units = chains[r]
+            pairs = np.stack([units, region.products[:, -1]], axis=1)
+            place[r] = add(InnerRegion(pairs, region.weights), [left, int(place[children[-1]])])
+        else:
+            place[r] = add(region, place[children].tolist())
+        above = vtree.parent(r) if r < vtree.root else r
+        others = vtree.children(above).tolist()
+        if len(others) > 2 and r != others[-1] and r != above:
+            products = circuit.regions[above].products  # type: ignore[union-attr]  # it has children
+            if r == others[0]:
+                chains[above] = int(place[r]), products[:, 0]
+                continue
+            left, units = chains[above]
+            pairs = np.stack([units, products[:, others.index(r)]], axis=1)
+            pairs, units = np.unique(pairs, axis=0, return_inverse=True)
+            identity = csr_array(np.eye(len(pairs)))
+            chains[above] = add(InnerRegion(pairs, identity), [left, int(place[r])]), units.ravel()
+    variables = [getattr(region, "variable", -1) for region in regions]
+    return Circuit(VTree(np.array(parents), np.array(variables)), regions)
 
 
 def _post_order(children: list[Any], root: int) -> list[Any]:

@@ -601,7 +601,7 @@ def _one_way(name: str, kind: type[T], given: T | None, keywords: dict[str, Any]
         )
     if not isinstance(given, kind):
         raise TypeError(
-            f"`{name}` must be a pcircuit.{kind.__name__}, or None, found {type(given).__name__}"
+            f"`{name}` must be a {kind.__module__}.{kind.__name__}, or None, found {type(given).__name__}"
         )
     return given
 

@@ -303,6 +303,21 @@ def exact_moments(
 
     mu_j = sum_x p(x) w_j p_j(x_{S_j}),   S_ij = sum_x p(x) l_i(x) l_j(x) - mu_i mu_j,   l_j = w_j p_j.
 
+    The steps of the paper's algorithm 1, which takes them for one pair of nodes after the other, and what is done here
+    for all at once (lesson 8 of the course runs the algorithm as it stands, with `pcircuit.subcircuit`):
+
+    ================================  =================================================================================
+    algorithm 1                       here
+    ================================  =================================================================================
+    marginalise p to S_i and S_j      top-down masses of the units of each region (`unit_masses`)
+    multiply by p_i, then by p_j      integrals of products of two and three units of a region, from those of its
+                                      children (`moments.overlaps`, `moments.inner_overlaps`)
+    sum over all states               masses times integrals: mu_j, and E l_i l_j region by region
+                                      (`moments.covariance_parts`)
+    subtract mu_i mu_j                never done: likelihoods are centred from the start
+    repeat for all pairs (i, j)       `covariance()` only; the traces are recursions over regions (`moments.traces`)
+    ================================  =================================================================================
+
     Parameters
     ----------
     circuit : pcircuit.Circuit

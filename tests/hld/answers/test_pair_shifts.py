@@ -47,9 +47,13 @@ def test_expected_tables_have_the_odds_ratios_of_the_reference_and_the_sums_of_t
 
 
 def test_levels_that_the_reference_does_not_show_have_a_place_in_expected_tables():
-    found = as_in_reference(
-        np.array([[30.0, 10.0], [0.0, 0.0]]), np.array([[10.0, 10.0], [20.0, 60.0]])
-    )
+    """And tables that are fitted together come out as they do alone."""
+    R = np.array([[[30.0, 10.0], [0.0, 0.0]], [[5.0, 9.0], [3.0, 1.0]]])
+    B = np.array([[[10.0, 10.0], [20.0, 60.0]], [[1.0, 2.0], [30.0, 4.0]]])
+    found = as_in_reference(R, B)
+    for i in range(2):
+        np.testing.assert_array_equal(found[i : i + 1], as_in_reference(R[i : i + 1], B[i : i + 1]))
+    found = found[0]
     np.testing.assert_allclose(found.sum(axis=1), [0.2, 0.8], atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=0), [0.3, 0.7], atol=1e-6)
 

@@ -112,7 +112,19 @@ BAD = [
         "variable 0 has two tables, or is its own parent",
     ),
     (pcircuit.read_uai, "MARKOV 1", "only Bayesian networks are read"),
-    (pcircuit.read_uai, "BAYES 3 2 2 2 3 1 0 1 1 3 0 1 2", "a variable has 2 parents"),
+    (pcircuit.read_uai, "BAYES 3 2 2 2 3 1 0 1 1 3 0 0 2", "or is its own parent"),
+    (
+        pcircuit.read_uai,
+        "BAYES 3 300 300 2 3 1 0 1 1 3 0 1 2"
+        + " 300" * 0
+        + " 300"
+        + " 0.0033333333" * 300
+        + " 300"
+        + " 0.0033333333" * 300
+        + " 180000"
+        + " 0.5" * 180000,
+        "variable 2 is joined with 2 others, which have more than 65536 states together",
+    ),
     (pcircuit.read_uai, "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 1 1 1 4 1 1 1 1", "form a cycle"),
     (
         pcircuit.read_uai,
@@ -623,3 +635,27 @@ def test_tables_that_sums_make_are_bounded_by_the_size_of_the_file(monkeypatch, 
     monkeypatch.setattr("pcircuit.io.graph.SPARE_ENTRIES", 100)
     circuit = read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc)
     np.testing.assert_array_equal(circuit.regions[0].probs, [[1, ors]])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_networks_whose_variables_have_two_parents_are_read(tmp_path, seed):
+    """By the product of all tables in every state."""
+    rng, V = np.random.default_rng(seed), 6
+    sizes, order = rng.integers(2, 4, V), rng.permutation(V).tolist()
+    parents = {
+        v: order[:i] if i < 3 else rng.permutation(order[:i])[:2].tolist()
+        for i, v in enumerate(order)
+    }
+    tables = {v: rng.dirichlet(np.ones(sizes[v]), sizes[above]) for v, above in parents.items()}
+    words = ["BAYES", V, *sizes, V]
+    for v, above in parents.items():
+        words += [len(above) + 1, *above, v]
+    for table in tables.values():
+        words += [table.size, *table.ravel().tolist()]
+    circuit = read_text(tmp_path, " ".join(map(str, words)), pcircuit.read_uai)
+    states = np.array(list(np.ndindex(*sizes)))
+    expected = np.prod(
+        [tables[v][tuple(states[:, [*above, v]].T)] for v, above in parents.items()], axis=0
+    )
+    np.testing.assert_allclose(np.exp(circuit.log_likelihood(states)), expected, rtol=1e-9)
+    assert circuit.is_normalized

@@ -72,15 +72,10 @@ def test_psdd_needs_binary_variables_a_distribution_and_a_binary_v_tree(tmp_path
         pcircuit.write_psdd(pcircuit.Circuit(VTree([-1], [0]), [coin]), *paths)
     with pytest.raises(ValueError, match="two children only"):
         pcircuit.write_vtree(VTree.from_nested([0, 1, 2]), paths[1])
-    for V, found in ((3, "3 children"), (1, "1 child")):
-        inputs = [pcircuit.InputRegion(v, [[0.5, 0.5]]) for v in range(V)]
-        flat = pcircuit.Circuit(
-            VTree.from_nested(list(range(V))), [*inputs, pcircuit.InnerRegion([[0] * V], [[1.0]])]
-        )
-        with pytest.raises(
-            StructureError, match=f"`circuit` is on a v-tree that has a node with {found}: a .psdd"
-        ):
-            pcircuit.write_psdd(flat, *paths)
+    coin = pcircuit.InputRegion(0, [[0.5, 0.5]])
+    single = pcircuit.Circuit(VTree.from_nested([0]), [coin, pcircuit.InnerRegion([[0]], [[1.0]])])
+    with pytest.raises(StructureError, match="a v-tree that has a node with 1 child"):
+        pcircuit.write_psdd(single, *paths)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -245,3 +240,27 @@ def test_what_is_refused_is_refused_in_one_sentence(old, new, message, tmp_path)
         pcircuit.read_psdd(tmp_path / "a.psdd", tmp_path / "a.vtree")
     assert str(caught.value).startswith(f"cannot read {str(tmp_path / 'a.psdd')!r}")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nodes_with_many_children_become_chains_of_nodes_with_two(tmp_path, seed):
+    """Chow-Liu circuits had been refused; and units that several products share are written once."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 2, (200, 6)) * rng.integers(0, 2, (200, 1))
+    tree = [-1, 0, 0, 0, 1, 1] if seed else None  # a star with branches, or the learned tree
+    states = np.array(list(np.ndindex(*[2] * 6)))
+    for circuit in (
+        pcircuit.chow_liu_circuit(rows),
+        pcircuit.hclt(rows, num_latents=3, tree=tree, rng=seed),
+    ):
+        expected = circuit.log_likelihood(states)
+        pcircuit.write_psdd(circuit, tmp_path / "a.psdd", tmp_path / "a.vtree")
+        found = pcircuit.read_psdd(tmp_path / "a.psdd", tmp_path / "a.vtree")
+        np.testing.assert_allclose(found.log_likelihood(states), expected, rtol=1e-9)
+        assert max(map(len, found.vtree.child_lists())) == 2
+        pcircuit.write_jpc(circuit, tmp_path / "a.jpc")
+        np.testing.assert_allclose(
+            pcircuit.read_jpc(tmp_path / "a.jpc", tmp_path / "a.vtree").log_likelihood(states),
+            expected,
+            rtol=1e-9,
+        )

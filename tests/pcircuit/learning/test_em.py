@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pcircuit import (
     Circuit,
     EMSteps,
-    EMWatch,
     InnerRegion,
     InputRegion,
     Mixture,
@@ -28,6 +27,7 @@ from pcircuit import (
 )
 from pcircuit.kernels.packing import pack
 from pcircuit.learning import em
+from pcircuit.learning.em import EMWatch
 
 
 def possible_rows(circuit, rng, N):
@@ -344,7 +344,7 @@ def test_options_that_are_not_there_or_given_twice_are_refused():
     ):
         fit_em(circuit, rows, watch=EMWatch(), tolerance=0.1)
     with pytest.raises(
-        TypeError, match=r"`steps` must be a pcircuit.EMSteps, or None, found EMWatch"
+        TypeError, match=r"`steps` must be a pcircuit.learning.em.EMSteps, or None, found EMWatch"
     ):
         fit_em(circuit, rows, steps=EMWatch())
 

@@ -156,3 +156,25 @@ def test_variables_are_carried_only_to_where_they_last_meet_another(monkeypatch)
     for v, table in enumerate(pcircuit.marginal_tables(circuit)[1:]):
         np.testing.assert_allclose(pairs[v, v + 1].sum(axis=0), table, rtol=1e-12)
     assert len(pcircuit.pairwise_tables(circuit, [])) == 0
+
+
+@pytest.mark.parametrize("name", sorted(zoo.circuits()))
+def test_a_unit_is_a_circuit_over_the_scope_of_a_region_that_contains_it(name):
+    circuit = zoo.circuits()[name]
+    rows = naive.states(circuit)[:100]
+    values = pcircuit.node_likelihoods(circuit, rows)
+    for unit in range(circuit.num_units):
+        for top in {int(circuit.nodes.region[unit]), circuit.num_regions - 1}:
+            part, scope = pcircuit.subcircuit(circuit, unit, top), circuit.vtree.scope(top)
+            found = np.exp(part.log_likelihood(rows[:, scope]))
+            np.testing.assert_allclose(found, values[:, unit], rtol=1e-12)
+            if name != "unary":  # marginals have no nodes with one child
+                assert part.vtree == pcircuit.marginalize(circuit, keep=scope).vtree
+
+
+def test_a_region_beside_the_unit_is_refused():
+    circuit = zoo.circuits()["hclt_like"]
+    with pytest.raises(ValueError, match="`region` 0 does not contain the scope of unit"):
+        pcircuit.subcircuit(circuit, circuit.num_units - 1, 0)
+    with pytest.raises(ValueError, match="`unit`"):
+        pcircuit.subcircuit(circuit, circuit.num_units)
