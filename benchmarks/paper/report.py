@@ -36,10 +36,8 @@ def write_report(group="study", folder=None) -> str:
         )
     target = (store.FOLDER if folder is None else pathlib.Path(folder)) / f"{group}-report"
     target.mkdir(parents=True, exist_ok=True)
-    findings, settings = Findings.stored(group, folder), results[0]["settings"]
-    is_whole = (
-        settings["batch_sizes"][-1] == 1000
-    )  # else claims at that size have nothing to stand on
+    findings = Findings.stored(group, folder)
+    is_whole = any(1000 in result["settings"]["batch_sizes"] for result in results)
     table = page.opening(findings) if is_whole else ""
     (target / "opening.md").write_text(table)
     (target / "tables.md").write_text(_tables(results, group, findings.smoothed))

@@ -20,9 +20,13 @@ from .datasets import Choices
 
 IMAGE_CHOICES = Choices(pixel_threshold=64.0)
 RUNS = 5  # splits and starts of each tabular circuit
-ADDED_RUNS = 3  # of them with `additions`
+ADDED_RUNS = 3  # of them with `additions`, of Sensorless one
 SENSORLESS_RUNS = 10  # FPR_data of HLD at T = 1000 lies between .3 and 1 over them
-STEP = {"em_batch_size": 512, "em_step_size": 0.1, "pseudocount_per": "step"}  # as PyJuice and its tutorial do
+STEP = {
+    "em_batch_size": 512,
+    "em_step_size": 0.1,
+    "pseudocount_per": "step",
+}  # as PyJuice and its tutorial do
 RAT_RUNS = 5  # random structures
 SWEEP = ("hclt-8", "hclt-16", "rat-2-4", "rat-2-8", "rat-3-4", "rat-3-8")
 LIGHT = {  # what is done several times, or beside another study
@@ -229,7 +233,7 @@ def repetition(cell, run) -> Cell:
         model_seed=run,
         mmd_long_trials=0,
         panel_trials=0,
-        additions=cell.settings.additions and run < ADDED_RUNS,
+        additions=run < ADDED_RUNS and cell.settings.additions and cell.dataset != "sensorless",
         choices=replace(cell.settings.choices, split_seed=run),
     )
     if settings.mmd_trials > 100:

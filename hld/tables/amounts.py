@@ -31,7 +31,7 @@ FORMS = {  # how numbers are written: what groups thousands, and the decimal mar
     "1 234.5": (" ", "."),
     "1'234.5": ("'", "."),
 }
-AMOUNT = re.compile(r"(\D{0,12}?)(\d(?:[\d.,'\s]*\d)?)(\D{0,12})")
+AMOUNT = re.compile(r"(\D{0,12}?)(\d+(?:[.,'\s]\d+)*)(\D{0,12})")
 MINUS = "-\N{MINUS SIGN}"
 PARTS_OF = ("%", "‰", "bp", "bps", "pp", "ppm", "x", "pcs")
 LENGTHS = ("km", "m", "cm", "mm", "µm", "mi", "yd", "ft", "in", "ha", "m²", "m³", "m2", "m3")

@@ -200,7 +200,8 @@ def fit_em(
                     pool=pool,
                 )
                 flows = _averaged(flows, (edges, inputs), steps.share(number), share)
-                packed = step(packed, *flows, steps.smoothing(pseudocount, share))
+                smoothing = steps.smoothing(pseudocount, share)
+                packed = step(packed, flows[0], flows[1], smoothing)
                 total, number = total + log, number + 1
             history.append(total / total_weight)
             advance(history[-1])
