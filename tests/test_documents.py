@@ -159,6 +159,7 @@ WITHOUT_EXAMPLE = {
     "docs/doors.md",
     "docs/extending.md",
     "docs/findings.md",
+    "docs/limits.md",
     "docs/paper.md",
     "docs/peers.md",
     "docs/questions.md",
