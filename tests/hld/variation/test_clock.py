@@ -127,7 +127,7 @@ def test_a_detector_says_it_where_it_is_fitted():
     with pytest.warns(
         UserWarning, match="column 'when' goes back 1 times, first at row 100: sort the table"
     ) as caught:
-        hld.HLDDetector(num_epochs=1, null="exact").fit(table, order="time")
+        hld.HLDDetector(num_epochs=1, null="exact", continuous=["when"]).fit(table, order="time")
     assert caught[0].filename == __file__
 
 
