@@ -159,6 +159,7 @@ WITHOUT_EXAMPLE = {
     "docs/doors.md",
     "docs/extending.md",
     "docs/findings.md",
+    "docs/limits.md",
     "docs/paper.md",
     "docs/peers.md",
     "docs/questions.md",
@@ -224,8 +225,8 @@ def test_from_a_table_to_a_verdict_nothing_is_done_twice(monkeypatch):
     evidence = "pcircuit/evidence.py", "check_evidence"
     assert fit.calls[evidence] == 2  # the rows that EM learns from, and those of the reference
     assert test.calls[evidence] == test.calls[once[0]] == 1
-    # most often `hld/tables/schemas/counts.py`, for the level that each test of counts attains
-    assert max(test.visits[name] for name in test.visits if name.startswith("hld/")) < 25
+    # most often `hld/tables/schemas/counts.py`, for the level that each of five tests of counts attains
+    assert max(test.visits[name] for name in test.visits if name.startswith("hld/")) < 40
 
 
 # -- docs/file-format.md -----------------------------------------------------------------------------------------

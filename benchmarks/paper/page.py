@@ -364,7 +364,7 @@ BLOCKS = {
     "pixels": pixels,
     "codes": codes,
     "cost": cost,
-    "mnist7": lambda findings: main_rows(findings, "mnist7", ("HLD", "MMD")),
+    "mnist7": lambda findings: main_rows(findings, "mnist7", paper.METHODS),
     "mnist28": lambda findings: main_rows(
         findings, "mnist28", (*paper.METHODS, "HLD exact, 1+T/n")
     ),

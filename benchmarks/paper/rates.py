@@ -108,9 +108,8 @@ def mean_rate(results, kind, method, T, alpha=0.05, over="pairs") -> Mean | None
 
 
 def _runs(results) -> list:
-    """The results of split and start 0, 1, ... of every circuit."""
-    count = min((len(runs) for runs in circuits(results).values()), default=0)
-    return [[result for result in results if result["run"] == run] for run in range(count)]
+    """The results of the first split and start of every circuit, of the second, ..., as many as all have."""
+    return [list(runs) for runs in zip(*circuits(results).values(), strict=False)]
 
 
 def _mean(found, over) -> tuple:

@@ -180,12 +180,12 @@ def dependence_lines(result: Any) -> list[Any]:
 
 
 def witness_lines(result: Any) -> list[str]:
-    """Lines about witnesses of whole rows that reject by themselves, and about those that were not heard."""
-    scaled = result.scaled_alpha
+    """Lines about witnesses of whole rows that say more than columns do, and about those that were not heard."""
+    scaled, least = result.scaled_alpha, min(one.adjusted for one in result.columns)
     odd = [
         f"more rows are odd by their {name} than in the reference: {p_text(one.pvalue)}"
         for name, one in result.witnesses.items()
-        if name in ODDNESS and one.pvalue <= scaled * one.share
+        if name in ODDNESS and one.pvalue <= min(scaled * one.share, least)
     ]
     if result.witnesses and result.not_heard:
         odd.append(f"not heard here: {', '.join(result.not_heard)}")

@@ -160,6 +160,8 @@ class HLDDetector(Estimator):
     True
     """
 
+    has_tails = True
+
     def __init__(
         self,
         num_latents: int = 4,

@@ -37,6 +37,7 @@ class Estimator:
     encoder_: Any
     circuit_: Any
     values_: Any
+    has_tails = False  # whether numbers beyond the range of training make a row less typical
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters, as scikit-learn expects.
@@ -86,7 +87,7 @@ class Estimator:
     def score_samples(self, table: Any) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical.
 
-        Less e where a number lies e units beyond the range of training: see `hld.vectors.odd_rows`.
+        Of a detector less e where a number lies e units beyond the range of training: see `hld.vectors.odd_rows`.
 
         Parameters
         ----------
@@ -107,7 +108,7 @@ class Estimator:
             table = read_table(table)
             marks = np.zeros((table.num_rows, len(self.encoder_.columns)), np.uint8)
             codes, _ = self.encoder_.encode(table, ignore_extra=True, marks=marks)
-        return log_typicality(self.circuit_, codes, marks)
+        return log_typicality(self.circuit_, codes, marks if self.has_tails else None)
 
     def score(self, table: Any, y: Any = None) -> float:
         """Mean natural log-likelihood of the rows, as `sklearn.model_selection.cross_val_score` takes it.
@@ -175,7 +176,8 @@ class Estimator:
             with contextlib.suppress(ImportError):
                 frame = data_frame(dict(zip(names, cells.T.tolist(), strict=True)))
                 whole = {one.name for one in encoder.columns if one.kind == "integer"} & {*names}
-                return frame.astype(dict.fromkeys(sorted(whole), "Int64"))  # which has holes
+                holed = [name for name in sorted(whole) if frame[name].isna().any()]
+                return frame.astype(dict.fromkeys(holed, "Int64"))  # which has holes
         return cells
 
     def __repr__(self) -> str:

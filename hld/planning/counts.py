@@ -60,7 +60,7 @@ class SharedLevel:
 
 def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
     """The parts of the level in a batch of T rows whose counts are as expected."""
-    tests = []
+    tests: list[Any] = []
     trained, kept = detector.schema_.trained, detector.new_values_
     others, alpha = allowed_rows(T, detector.tolerance, alpha)
     if detector.missingness and trained is not None:
@@ -76,7 +76,7 @@ def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
                 np.round(shown * kept.new / np.maximum(kept.shown, 1)).astype(np.int64),
             )
         )
-    witnesses = witnesses_of(detector, _expected(detector, T))
+    witnesses: dict[str, Any] = witnesses_of(detector, _expected(detector, T))
     tests = [one for one in (*tests, *witnesses.values()) if one.share]
     level = scaled_level(alpha, *tests) if tests else alpha
     rest, count = level * (1 - sum(one.share for one in tests)), witnesses.get("largest_count")

@@ -30,8 +30,8 @@ def row_ranks(detector: Any, batch: Any) -> dict[str, CountTest]:
         return {}
     kept = detector.watched_.odd_counts
     return {
-        name: rank_test(*each, ODDNESS[name].share)
-        for name, *each in zip(detector.watched_.scores.odd, kept, batch.odd, strict=True)
+        name: rank_test(k, j, ODDNESS[name].share)
+        for name, k, j in zip(detector.watched_.scores.odd, kept, batch.odd, strict=True)
     }
 
 

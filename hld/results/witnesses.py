@@ -22,8 +22,13 @@ from hld.results.row_ranks import row_ranks
 class Witness(Protocol):
     """A test beside that of the distance."""
 
-    pvalue: float
-    share: float  # of the level, 0 where there is nothing to compare
+    @property
+    def pvalue(self) -> float:
+        """P-value of the witness alone."""
+
+    @property
+    def share(self) -> float:
+        """Its part of the level, 0 where there is nothing to compare."""
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level, or each of several, without a shift."""
@@ -66,5 +71,5 @@ def witnesses_of(detector: Any, batch: Any) -> dict[str, Witness]:
     if batch is None or not has_witnesses(detector):
         return {}
     found = {name: witness(detector, batch) for name, witness in WITNESSES.items()}
-    known = {name: one for name, one in found.items() if one is not None}
+    known: dict[str, Witness] = {name: one for name, one in found.items() if one is not None}
     return known | row_ranks(detector, batch)

@@ -237,9 +237,9 @@ class BatchSummary:
         )
         table = (
             TableCounts(
-                *(arrays[name] for name in COUNTED),
-                tuple(scalars["absent"]),
-                tuple(scalars["extra"]),
+                **{name: arrays[name] for name in COUNTED},
+                absent=tuple(scalars["absent"]),
+                extra=tuple(scalars["extra"]),
             )
             if "cells" in arrays
             else None

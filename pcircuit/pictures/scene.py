@@ -108,11 +108,14 @@ class Text:
 Shape: TypeAlias = Box | Disc | Curve | Text
 
 
+Place: TypeAlias = tuple[float, float, float, float, float]  # parent, x, y, width, height
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where regions stand: a row (parent, x, y, width, height) for each, and the size of the page that they need."""
 
-    rows: tuple[tuple[float, ...], ...]
+    rows: tuple[Place, ...]
     width: float
     height: float
     between: float
@@ -170,7 +173,10 @@ def arrange(
     np.maximum.at(highest, depth, own_height)
     top = (MARGIN + np.concatenate([[0.0], np.cumsum(highest + below)[:-1]]))[depth]
     parents = [vtree.parent(r) for r in range(vtree.num_nodes)]
-    places = zip(parents, centre - own_width / 2, top, own_width, own_height, strict=True)
-    rows = tuple(tuple(map(float, place)) for place in places)
+    corner = centre - own_width / 2
+    rows = tuple(
+        (float(parents[r]), float(corner[r]), float(top[r]), float(widths[r]), float(heights[r]))
+        for r in range(vtree.num_nodes)
+    )
     width, height = float(taken[-1] + 2 * MARGIN), float((top + own_height).max() + MARGIN)
     return Layout(rows, width, height, between)

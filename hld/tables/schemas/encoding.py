@@ -139,11 +139,8 @@ def encoded(
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
         _copy_counting(whole, tables.unseen, codes)
         _mark(marks, codes, tables.unseen, {})
-        report = _report(columns, codes, tables.unseen, beyond, {})
-        _mark_far(
-            marks, columns, {v: whole[:, v] for v in np.flatnonzero(report.num_unseen).tolist()}
-        )
-        return codes, report
+        _mark_far(marks, columns, arrays)
+        return codes, _report(columns, codes, tables.unseen, beyond, {})
     numbers, odd = {}, {}
     for v, (column, values) in enumerate(zip(columns, arrays, strict=True)):
         if values is None:
@@ -213,9 +210,11 @@ def _mark(
 
 def _mark_far(marks: np.ndarray | None, columns: Any, arrays: list[Any]) -> None:
     """Mark how far numbers that are marked as new lie beyond the range of training."""
-    for v, column in () if marks is None else enumerate(columns):
-        rows = np.flatnonzero(marks[:, v] & NEW) if column.ends else ()
-        if not len(rows):
+    if marks is None:
+        return
+    for v, column in enumerate(columns):
+        rows = np.flatnonzero(marks[:, v] & NEW)
+        if column.ends is None or not len(rows):
             continue
         low, high, below, above = column.ends
         with contextlib.suppress(ValueError), np.errstate(all="ignore"):  # what no double holds

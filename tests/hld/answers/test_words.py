@@ -1,6 +1,5 @@
 """Results in words, frames, notebooks and pictures."""
 
-import types
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +16,6 @@ from hld.answers.reports.batch_report import batch_report
 from hld.answers.words import (
     column_lines,
     familiar_lines,
-    label_lines,
     least_text,
     p_text,
     pair_lines,
@@ -234,25 +232,6 @@ def test_a_p_value_is_shown_on_its_side_of_the_level(pvalue, level, text):
     assert p_text(pvalue, level) == text
 
 
-def test_frequencies_of_rare_labels_are_not_shown_as_none():
-    shares = {
-        "before": [0.0004, 0.3, 0.9997, 0.0],
-        "now": [0.0006, 0.25, 0.9996, 0.0],
-        "lower": [0.0, 0.2, 0.999, 0.0],
-        "upper": [0.0012, 0.31, 1.0, 0.0],
-    }
-    shift = types.SimpleNamespace(
-        labels=("fraud", "", "no", "(rare)"), num_rows=1, pvalue=0.3, **shares
-    )
-    assert label_lines(shift) == [
-        "label frequencies of 1 row, assuming that rows of each label are as learned: changed with p = 0.3",
-        "  fraud: 0.1% (0.0% to 0.1%), learned 0.04%",
-        "  '': 25.0% (20.0% to 31.0%), learned 30.0%",
-        "  no: 99.96% (99.9% to 100.0%), learned 99.97%",
-        "  (rare): 0.0% (0.0% to 0.0%), learned 0.0%",
-    ]
-
-
 def test_what_moved_is_not_shown_above_a_level_of_many_digits():
     half, table = np.array([0.5, 0.5]), np.full((2, 2), 0.25)
     column = ColumnShift("x", "categorical", ("a", "b"), half, half, 0.0, 0.03336, 0.03336, None)
@@ -264,10 +243,6 @@ def test_what_moved_is_not_shown_above_a_level_of_many_digits():
 
 
 def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero(result):
-    shift = types.SimpleNamespace(
-        labels=("a",), before=[0.5], now=[1.0], lower=[0.9], upper=[1.0], num_rows=9, pvalue=0.0
-    )
-    assert label_lines(shift)[0].endswith("changed with p < 1e-300")
     figure = new_figure((4, 3))
     draw_columns(figure, (replace(result.columns[0], adjusted=0.0),), 1)
     assert figure.axes[0].get_title(loc="left").endswith("adjusted p < 1e-300")
