@@ -212,6 +212,10 @@ OWN = {
     },
     "pcircuit.expected_node_likelihoods": DISTRIBUTION
     | {"given": ("[True, False]", ["None", "[True]", "[0]", "'x0'"])},
+    "pcircuit.subcircuit": {
+        "unit": ("0", ["None", "-1", "99", "0.5", "'a'"]),
+        "region": ("None", ["-1", "99", "0.5", "'a'"]),
+    },
     "pcircuit.sample": DISTRIBUTION | {"num_samples": ("3", "size"), "evidence": UNKNOWN},
     "pcircuit.entropy": DISTRIBUTION,
     "pcircuit.cross_entropy": TWO,
