@@ -316,7 +316,7 @@ def audit(
         name: pvalue_function(one, "detectors" if one is detectors else f"detectors[{name!r}]")
         for name, one in named.items()
     }
-    groups = _checked(fitting).get("groups")
+    progress, groups = check_flag(progress, "progress"), _checked(fitting).get("groups")
     fresh = (
         None
         if groups is None
@@ -330,7 +330,7 @@ def audit(
     if train is not None:
         fit_all(named, train, fitting)
     judged, rows = as_judged(held_out, groups), []
-    with shown_steps(check_flag(progress, "progress")) as show:
+    with shown_steps(progress) as show:
         for T in sizes:
             plans = [(RANDOM, _drawn(n, T, B, rng)), ("in order", _windows(n, T, B))]
             plans += [(str(edit), edited_batches(held_out, edit, T, B, rng)) for edit in edits]
