@@ -32,8 +32,10 @@ from pcircuit.arguments import (
     without_masks,
 )
 from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.regions import LeafError
 
 MISSING = -1
+LARGEST = 1e150  # of a number: sums of squares stay finite
 MOST_WEIGHT = 1e100  # of a row: sums and squares of weights stay finite
 FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values"
 OBJECTS = "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"
@@ -70,6 +72,12 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
     Shapes: data (N, V) -> (N, V).
     """
     check_circuit(circuit)
+    if not circuit.is_categorical:
+        v = circuit.num_categories.index(0)
+        raise LeafError(
+            f"variable {v} has leaves of the family {type(circuit.inputs[v].leaves).__name__}, and this query is "
+            "for tables of categories only"
+        )
     array = integer_entries(data, name)
     if array.ndim != 2 or array.shape[1] != circuit.num_variables:
         hint = (
@@ -82,6 +90,75 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
             f"found {array.shape}{hint}"
         )
     return array
+
+
+def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Floats:
+    """`data` as an (N, V) float table, NaN where missing, for circuits of which some leaves are no tables.
+
+    Columns with categories are checked like those of `check_evidence`, -1 among them; others may hold any number whose
+    square is one.
+
+    Shapes: data (N, V) -> (N, V).
+    """
+    check_circuit(circuit)
+    dense = np.flatnonzero(np.asarray(circuit.num_categories) == 0)
+    expected = f"numbers, and NaN for missing values, of shape (N, {circuit.num_variables})"
+    table = _float_entries(data, name, expected)
+    if table.ndim != 2 or table.shape[1] != circuit.num_variables:
+        hint = (
+            f": give one row as {name}[None, :]" if table.shape == (circuit.num_variables,) else ""
+        )
+        raise ValueError(f"`{name}` must be {expected}, found {table.shape}{hint}")
+    wrong = np.abs(table[:, dense]) > LARGEST
+    if wrong.any():
+        row, column = first(wrong)
+        column = int(dense[column])
+        raise ValueError(
+            f"`{name}` holds {table[row, column]} at row {row}, column {column}, expected a number of at most "
+            f"{LARGEST:g} in size, whose square is a finite number too, or NaN where it is missing"
+        )
+    coded = np.flatnonzero(circuit.num_categories)
+    if len(coded):
+        table[:, coded] = _codes_as_floats(circuit, table, coded, name)
+    return table
+
+
+def _codes_as_floats(circuit: Circuit, table: Floats, coded: Ints, name: str) -> Floats:
+    """The columns with categories, NaN where missing; refused unless they hold categories."""
+    codes = np.where(table[:, coded] == MISSING, np.nan, table[:, coded])
+    categories = np.asarray(circuit.num_categories)[coded]
+    wrong = ~(np.isnan(codes) | ((codes >= 0) & (codes < categories) & (codes == np.floor(codes))))
+    if wrong.any():
+        row, place = first(wrong)
+        raise ValueError(
+            f"`{name}` holds {codes[row, place]} at row {row}, column {coded[place]}, expected a category "
+            f"0..{categories[place] - 1}, or NaN or -1 for a missing value"
+        )
+    return codes
+
+
+def _float_entries(data: object, name: str, expected: str) -> Floats:
+    """`data` as a new array of float64, NaN where it is missing."""
+    if isinstance(data, np.ma.MaskedArray):
+        table = _float_entries(data.data, name, expected)
+        table[np.ma.getmaskarray(data)] = np.nan
+        return table
+    data = without_masks(data.toarray() if hasattr(data, "tocsr") else data)  # type: ignore[attr-defined]
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise ValueError(f"`{name}` must be {expected}, found rows of different lengths") from None
+    if array.dtype.kind in "biuf":
+        return np.array(array, dtype=np.float64)
+    if array.dtype.kind != "O" and array.size:
+        raise TypeError(f"`{name}` must be {expected}, found {array.dtype}: encode it first")
+    table = np.empty(array.shape)
+    for place, entry in np.ndenumerate(array):
+        is_missing = entry is None or type(entry).__name__ in ("NAType", "NaTType")
+        if not is_missing and not is_real(entry) and not isinstance(entry, np.bool_):
+            raise TypeError(f"`{name}` holds {shown(entry)}{at(place)}, expected {expected}")
+        table[place] = np.nan if is_missing else entry
+    return table
 
 
 def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:

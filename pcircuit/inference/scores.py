@@ -43,7 +43,6 @@ from pcircuit.inference.flows import (
     flow_seconds,
     handed_down,
     region_slices,
-    stored_entries,
 )
 from pcircuit.inference.likelihood import ENCODINGS, tiny_circuit, upward
 from pcircuit.inference.log_domain import log_flows, may_overflow
@@ -283,7 +282,7 @@ def _add_block(
 
 def _centred(region: Any, flows: Floats, unit: Ints, parameters: Floats) -> Floats:
     """Flows (P, N) less those of their units times the parameters."""
-    if isinstance(region, InputRegion) or not region.is_sparse:
+    if not region.is_sparse:
         table = flows.reshape(region.num_units, -1, flows.shape[1])
         of_units = table.sum(axis=1, keepdims=True)
         centred: Floats = table - of_units * parameters.reshape(region.num_units, -1, 1)
@@ -313,7 +312,7 @@ def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Float
         size = parts[r].stop - parts[r].start
         flows = np.zeros((size, len(rows))) if found is None else next(found)
         for n, counts in again:
-            flows[:, n] = stored_entries(circuit.regions[r], counts[r])
+            flows[:, n] = circuit.regions[r].stored(counts[r])
         yield r, flows
 
 
@@ -323,7 +322,7 @@ def _of_rows(
     """Yield the flows of each region, (its parameters, N), from the root down, after `upward`."""
     for r, flow in handed_down(circuit, weights, shown, products):
         region = circuit.regions[r]
-        if isinstance(region, InputRegion):
+        if region.is_input:
             yield _input_flows(region, rows[:, region.variable].astype(np.int64), flow)
         else:
             yield _edge_flows(region, flow, products[r])

@@ -63,21 +63,28 @@ from pcircuit.arguments import (
 )
 from pcircuit.circuit import (
     Circuit,
-    InnerRegion,
-    InputRegion,
     Mixture,
     check_distribution,
     check_mixture,
 )
-from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
-from pcircuit.inference.flows import Flows, accumulate, expected_flows, flow_seconds
+from pcircuit.evidence import MOST_WEIGHT, check_evidence, check_values, row_weights
+from pcircuit.inference.densities import with_leaves
+from pcircuit.inference.flows import (
+    Flows,
+    accumulate,
+    density_flows,
+    expected_flows,
+    flow_seconds,
+)
 from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, log_parts, tiny_circuit
+from pcircuit.inference.sampling import sample
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import pack, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
 
+EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 
 
@@ -153,7 +160,7 @@ def fit_em(
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
     check_distribution(circuit)
-    rows = check_evidence(circuit, data)
+    rows = (check_evidence if circuit.is_categorical else check_values)(circuit, data)
     row_weight = row_weights(weights, len(rows))
     if not len(rows):
         raise ValueError("`data` has no rows: EM needs at least one")
@@ -163,17 +170,14 @@ def fit_em(
     pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
     steps, watch = grouped(steps, watch, keywords)
     rng, _ = check_generator(steps.rng), count_jobs(n_jobs)
-    packed, total_weight = pack(circuit), row_weight.sum()
-    free: list[Any] = []
+    total_weight = row_weight.sum()
     history: list[float] = []
     flows: tuple[Floats, ...] = ()
+    kind = _TableSteps if circuit.is_categorical else _DensitySteps
+    em = kind(circuit, rows, num_epochs, pseudocount, same_rows=steps.batch_size is None)
     if not steps.is_full:  # what the circuit expects of rows drawn from itself
-        of_one = expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
-        flows = of_one.edges * total_weight, of_one.inputs * total_weight
+        flows = tuple(total_weight * part for part in em.expected())
     number = 0
-    seconds = flow_seconds(circuit, len(rows)) * num_epochs
-    in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
-    step = _step_in_numpy if in_numpy else _step_by_kernel
     with watch.bar(num_epochs) as advance, workers(n_jobs) as pool:
         for _ in range(num_epochs):
             total = 0.0
@@ -184,27 +188,116 @@ def fit_em(
                     not share > 0
                 ):  # also where the rows weigh so little beside others that it underflows
                     continue
-                edges, inputs, log = accumulate(
-                    circuit,
-                    packed,
-                    rows[batch],
-                    counted,
-                    n_jobs,
-                    free,
-                    in_numpy=in_numpy,
-                    same_rows=steps.batch_size is None,
-                    pool=pool,
-                )
+                edges, inputs, log = em.flows(rows[batch], counted, n_jobs, pool)
                 flows = _averaged(flows, (edges, inputs), steps.share(number), share)
-                packed = step(packed, flows[0], flows[1], pseudocount)
+                em.step(*flows)
                 total, number = total + log, number + 1
             history.append(total / total_weight)
             advance(history[-1])
             if watch.stops(history):
                 break
-    circuit = with_parameters(circuit, packed)
+    circuit = em.circuit
     history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
     return circuit, np.array(history)
+
+
+class _TableSteps:
+    """Both steps of EM where all leaves are tables: parameters stay packed from one step to the next."""
+
+    def __init__(
+        self, circuit: Circuit, rows: Any, num_epochs: int, pseudocount: float, *, same_rows: bool
+    ) -> None:
+        self._start, self._packed, self._free = circuit, pack(circuit), []  # type: ignore[var-annotated]
+        seconds = flow_seconds(circuit, len(rows)) * num_epochs
+        self._in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
+        self._pseudocount, self._same_rows = pseudocount, same_rows
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit with the parameters of the time."""
+        return with_parameters(self._start, self._packed)
+
+    def expected(self) -> tuple[Floats, Floats]:
+        """What the start circuit expects of a row drawn from itself."""
+        flows = expected_flows(self._start, np.full((1, self._start.num_variables), -1), n_jobs=1)
+        return flows.edges, flows.inputs
+
+    def flows(
+        self, rows: Any, weights: Floats, n_jobs: int | None, pool: Any
+    ) -> tuple[Floats, Floats, float]:
+        """The E-step: edge flows, input flows and log-likelihood."""
+        return accumulate(
+            self._start,
+            self._packed,
+            rows,
+            weights,
+            n_jobs,
+            self._free,
+            in_numpy=self._in_numpy,
+            same_rows=self._same_rows,
+            pool=pool,
+        )
+
+    def step(self, edges: Floats, inputs: Floats) -> None:
+        """The M-step."""
+        step = _step_in_numpy if self._in_numpy else _step_by_kernel
+        self._packed = step(self._packed, edges, inputs, self._pseudocount)
+
+
+class _DensitySteps:
+    """The same where some leaves are not: their families say what is additive, and what it makes of parameters."""
+
+    def __init__(
+        self, circuit: Circuit, rows: Any, num_epochs: int, pseudocount: float, *, same_rows: bool
+    ) -> None:
+        self._passes, self._pseudocount = num_epochs, pseudocount
+        self.circuit = with_priors(circuit, rows)
+
+    def expected(self) -> tuple[Floats, Floats]:
+        """What the start circuit expects of a row drawn from itself, about: of rows that are drawn."""
+        rows = sample(self.circuit, EXPECTED_ROWS, rng=0)
+        flows = density_flows(self.circuit, rows, np.full(EXPECTED_ROWS, 1 / EXPECTED_ROWS), 1)
+        return flows.edges, flows.inputs
+
+    def flows(
+        self, rows: Any, weights: Floats, n_jobs: int | None, pool: Any
+    ) -> tuple[Floats, Floats, float]:
+        """The E-step: edge flows, statistics of the leaves, and log-likelihood."""
+        found = density_flows(self.circuit, rows, weights, n_jobs, self._passes)
+        return found.edges, found.inputs, found.log_likelihood
+
+    def step(self, edges: Floats, inputs: Floats) -> None:
+        """The M-step."""
+        self.circuit = _maximized(self.circuit, edges, inputs, self._pseudocount)
+
+
+def _maximized(circuit: Circuit, edges: Floats, inputs: Floats, pseudocount: float) -> Circuit:
+    """The M-step: shares of the flow, and whatever each family makes of its statistics."""
+    parts, leaves = [], {}
+    end = 0
+    for v, region in enumerate(circuit.inputs):
+        start, end = end, end + region.num_units * region.leaves.num_statistics
+        if region.num_categories:
+            parts.append(inputs[start:end])
+            continue
+        statistics = inputs[start:end].reshape(region.num_units, -1)
+        leaves[v] = region.leaves.maximize(statistics, pseudocount)
+    of_tables = np.concatenate(parts) if parts else np.zeros(0)
+    packed = _step_in_numpy(pack(circuit), edges, of_tables, pseudocount)
+    return with_leaves(with_parameters(circuit, packed), leaves)
+
+
+def with_priors(circuit: Circuit, rows: Floats) -> Circuit:
+    """The circuit whose leaves know mean, spread and rounding of their columns, where they ask for these.
+
+    Shapes: rows (N, V).
+    """
+    leaves = {
+        v: region.leaves.with_prior(rows[:, v])
+        for v, region in enumerate(circuit.inputs)
+        if not region.num_categories
+    }
+    return with_leaves(circuit, leaves)
 
 
 def _averaged(
@@ -318,16 +411,15 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
     if not isinstance(flows, Flows):
         raise TypeError(f"`flows` must be pcircuit.Flows, found {type(flows).__name__}")
     expected = (
-        sum(region.num_weights for region in circuit.regions if isinstance(region, InnerRegion)),
-        sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion)),
+        sum(region.num_parameters for region in circuit.regions if not region.is_input),
+        sum(region.num_units * region.leaves.num_statistics for region in circuit.inputs),
     )
     if (len(flows.edges), len(flows.inputs)) != expected:
         raise ValueError(
             f"`flows` must be those of this circuit, with {expected[0]} edges and {expected[1]} inputs, "
             f"found {len(flows.edges)} and {len(flows.inputs)}"
         )
-    packed = _step_in_numpy(pack(circuit), flows.edges, flows.inputs, pseudocount)
-    return with_parameters(circuit, packed)
+    return _maximized(circuit, flows.edges, flows.inputs, pseudocount)
 
 
 T = TypeVar("T")

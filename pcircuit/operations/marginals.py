@@ -21,7 +21,7 @@ so the remaining nodes are again in post-order.
 
 Marginal tables of single variables and of pairs, all in one pass.
 
-With q_r the top-down masses of region r (`pcircuit.unit_masses`), the marginal of a variable is a mixture of the rows
+With q_r the top-down masses of region r (`inference.masses`), the marginal of a variable is a mixture of the rows
 of its table, P(x_v) = sum_k q[k] p_k(x_v).  For pairs carry, for each region and each variable v below it, the table
 t_v[k, c] = P_k(x_v = c) of its units,
 

@@ -1,0 +1,195 @@
+"""Circuits with leaves of every family: against sums and quadrature, the NumPy engine, and tables on a grid."""
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+import pcircuit
+from pcircuit import Circuit, InputRegion
+from pcircuit.leaves import (
+    Atoms,
+    Categorical,
+    Gaussian,
+    Histogram,
+    LeafError,
+    NegativeBinomial,
+    Poisson,
+    Truncated,
+)
+
+FAMILIES = {
+    "gaussian": Gaussian([0.0, 1.0, 3.0], [1.0, 0.5, 2.0]),
+    "atoms": Atoms(
+        [0.0, 2.0],
+        [[0.2, 0.1], [0.5, 0.5], [0.0, 0.3]],
+        Gaussian([1.0, 0.0, 2.0], [0.7, 1.0, 1.0]),
+    ),
+    "histogram": Histogram(
+        [-2.0, 0.0, 1.0, 1.5, 6.0], np.random.default_rng(0).dirichlet(np.ones(4), 3)
+    ),
+    "poisson": Poisson([0.5, 3.0, 8.0]),
+    "negative binomial": NegativeBinomial([0.5, 3.0, 8.0], [0.6, 2.0, 5.0]),
+    "categorical": Categorical(np.random.default_rng(1).dirichlet(np.ones(5), 3)),
+    "truncated": Truncated(Gaussian([0.0, 1.0, 3.0], [1.0, 0.5, 2.0]), -0.5, 2.5),
+    "truncated counts": Truncated(Poisson([0.5, 3.0, 8.0]), 0.0, 6.0),
+}
+
+
+def points(leaves):
+    """Points x and weights w with sum_x w f(x) the integral over the base measure of what is smooth between them."""
+    if leaves.is_discrete or getattr(leaves, "base", leaves).is_discrete:
+        return np.arange(200.0), np.ones(200)
+    edges = getattr(leaves, "edges", None)
+    if edges is None:
+        edges = np.unique(
+            [
+                -18.0,
+                *np.linspace(-17.9, 28.1, 300),
+                *[getattr(leaves, end, 0.0) for end in ("low", "high")],
+            ]
+        )
+    z, w = np.polynomial.legendre.leggauss(16)
+    half = np.diff(edges)[:, None] / 2
+    x, w = (edges[:-1, None] + half * (z + 1)).ravel(), (half * w).ravel()
+    atoms = getattr(leaves, "values", np.zeros(0))
+    return np.concatenate([x, atoms]), np.concatenate([w, np.ones(len(atoms))])
+
+
+def circuit_of(leaves, num_variables=3, others=None):
+    """A random circuit of three units a region, one variable with these leaves, the others with others."""
+    base = pcircuit.rat_spn([2] * num_variables, 3, 2, rng=0)
+    others = Gaussian([0.0, 2.0, -1.0], [1.0, 0.6, 0.8]) if others is None else others
+    regions = [
+        InputRegion(region.variable, leaves if region.variable == 1 else others)
+        if region.is_input
+        else region
+        for region in base.regions
+    ]
+    return Circuit(base.vtree, regions)
+
+
+def rows_of(circuit, num_rows, seed=0, missing=0.1):
+    rng = np.random.default_rng(seed)
+    rows = circuit.sample(num_rows, rng=rng).astype(float)
+    rows[rng.random(rows.shape) < missing] = np.nan
+    return rows
+
+
+def naive_logs(circuit, rows):
+    """(N, units) logarithms of all units, region by region, straight from the definition."""
+    shown, parts = [], []
+    for r, region in enumerate(circuit.regions):
+        if region.is_input:
+            shown.append(region.leaves.log_density(rows[:, region.variable]))
+            parts.append(shown[-1])
+            continue
+        product = sum(
+            shown[c][:, region.products[:, a]] for a, c in enumerate(circuit.vtree.children(r))
+        )
+        with np.errstate(divide="ignore"):
+            logs = product[:, None, :] + np.log(region.dense_weights())
+        shown.append(logsumexp(logs, axis=2))
+        parts += [product, shown[-1]]
+    return np.concatenate(parts, axis=1)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_integrals_of_a_family_are_those_of_its_density(name):
+    leaves = FAMILIES[name]
+    x, w = points(leaves)
+    density = np.exp(leaves.log_density(x))
+    assert w @ density == pytest.approx(np.ones(3), rel=1e-10)
+    assert (density <= np.exp(leaves.log_bound()) * (1 + 1e-12)).all()
+    reached = np.exp(leaves.log_density(leaves.mode()).diagonal())
+    assert reached == pytest.approx(np.exp(leaves.log_bound()), rel=1e-9)
+    assert leaves.expectation(lambda x: x**2 + x) == pytest.approx(
+        w @ (density * (x**2 + x)[:, None]), rel=1e-9
+    )
+    assert leaves.interval(-np.inf, 1.0) + leaves.interval(1.0, np.inf) == pytest.approx(
+        np.ones(3), rel=1e-12
+    )
+    inside = leaves.condition(0.0, 2.0)
+    kept = (x > 0.0) & (x <= 2.0)
+    given = np.exp(inside.log_density(x[kept])) * leaves.interval(0.0, 2.0)
+    assert given == pytest.approx(density[kept], rel=1e-9, abs=1e-300)
+    if name.startswith("truncated"):
+        with pytest.raises(LeafError, match="Truncated have no method `overlap2`"):
+            leaves.overlap2(leaves)
+        return
+    assert leaves.overlap2(leaves) == pytest.approx(density.T * w @ density, rel=1e-10)
+    third = np.einsum("xa,xb,xc,x->abc", density, density, density, w)
+    assert leaves.overlap3() == pytest.approx(third, rel=1e-10)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(density[:, None] > 0, leaves.log_density(x)[:, None], 0.0)
+        others = np.where(density[:, :, None] > 0, leaves.log_density(x)[:, None, :], 0.0)
+    cross = -np.einsum("xa,xab,x->ab", density, others, w)
+    assert leaves.cross_entropy(leaves) == pytest.approx(cross, rel=1e-9), logs.shape
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_draws_follow_the_density(name):
+    leaves, rng = FAMILIES[name], np.random.default_rng(2)
+    drawn = leaves.sample(np.repeat(np.arange(3), 10_000), rng).reshape(3, -1)
+    for cut in (0.0, 1.0, 1.7, 3.0):
+        p = leaves.interval(-np.inf, cut)
+        assert np.abs((drawn <= cut).mean(axis=1) - p).max() <= 4.5 * np.sqrt(0.25 / 10_000)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_scores_are_gradients_and_the_m_step_has_none(name):
+    leaves = FAMILIES[name]
+    if name.startswith("truncated"):
+        return
+    rng = np.random.default_rng(3)
+    x = np.concatenate([leaves.sample(np.full(300, 1), rng), [np.nan]])
+    flows = rng.random((301, 3))
+    fitted = leaves
+    for _ in range(1 if name != "negative binomial" else 300):  # which has a hidden rate of its own
+        fitted = fitted.maximize(fitted.statistics(x, flows), 0.0)
+    gradient = np.einsum("nks,nk->ks", fitted.scores(x), flows)
+    assert np.abs(gradient).max() < 1e-6 * flows.sum()
+    assert not fitted.scores(x)[-1].any()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_units_of_rows_with_holes(name, engine, monkeypatch):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
+    circuit = circuit_of(FAMILIES[name], 5)
+    rows = rows_of(circuit, 700)
+    rows[0] = np.nan
+    expected = naive_logs(circuit, rows)
+    assert circuit.log_likelihood(rows) == pytest.approx(expected[:, -1], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_units_far_apart_are_not_lost(engine, monkeypatch):
+    # a unit that is worse by a factor of e^-100000 in one column and better in another one
+    monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
+    rng = np.random.default_rng(4)
+    narrow = Gaussian(rng.normal(0, 3, 3), [0.01, 0.02, 0.05])
+    circuit = circuit_of(narrow, 9, Gaussian(rng.normal(0, 3, 3), [0.03, 0.01, 0.02]))
+    rows = rng.normal(0, 3, (500, 9))
+    expected = naive_logs(circuit, rows)[:, -1]
+    assert circuit.log_likelihood(rows) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_em_never_loses_likelihood(name, engine, monkeypatch):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
+    if name.startswith("truncated"):
+        with pytest.raises(LeafError, match="no method `statistics`"):
+            circuit_of(FAMILIES[name]).fit_em(np.ones((2, 3)))
+        return
+    circuit = circuit_of(FAMILIES[name])
+    rows = rows_of(circuit_of(FAMILIES[name].take([2, 0, 0])), 500, 5)
+    fitted, history = circuit.fit_em(rows, num_epochs=15, pseudocount=0)
+    assert np.diff(history).min() > -1e-10
+    assert history[-1] > history[0] + 0.01
+    both = circuit.expected_flows(rows[:200]) + circuit.expected_flows(rows[200:])
+    whole = circuit.expected_flows(rows)
+    assert both.inputs == pytest.approx(whole.inputs, rel=1e-9, abs=1e-9)
+    again = pcircuit.maximize(circuit, whole, pseudocount=0)
+    assert again.log_likelihood(rows).mean() == pytest.approx(history[1], rel=1e-6)
+    assert fitted.is_normalized
