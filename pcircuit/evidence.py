@@ -58,12 +58,32 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
     Shapes: row (V,) -> (V,).
     """
     check_circuit(circuit)
+    if not circuit.is_categorical:
+        values: Any = check_values(circuit, np.asarray(without_masks(row))[None], name)[0]
+        return values
     array = integer_entries(row, name)
     if array.ndim != 1:
         raise ValueError(
             f"`{name}` must be one row of {circuit.num_variables} categories, found shape {array.shape}"
         )
     return np.array(check_evidence(circuit, array[None], name=name)[0], dtype=np.int64)
+
+
+def checked(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
+    """`data` as `check_evidence` has it, or, where some leaves are no tables, as `check_values` does."""
+    check_circuit(circuit)
+    return (check_evidence if circuit.is_categorical else check_values)(circuit, data, name=name)
+
+
+def all_missing(circuit: Circuit, num_rows: int = 1) -> Evidence:
+    """(N, V) rows without any entry."""
+    hole = MISSING if circuit.is_categorical else np.nan
+    return np.full((num_rows, circuit.num_variables), hole)
+
+
+def is_missing(table: Evidence) -> NDArray[np.bool_]:
+    """Which entries of checked evidence are missing."""
+    return np.isnan(table) if table.dtype.kind == "f" else table < 0
 
 
 def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:

@@ -129,6 +129,14 @@ class LeafFamily(Immutable):
         """(K, C + 1) natural logarithms of `table`, which keep what underflows in it."""
         return np.zeros((self.num_units, 1))
 
+    def product(self, other: Any) -> tuple[LeafFamily, Floats] | None:
+        """Products of units with equal numbers, as distributions, and ln of their integrals (K,); None if unknown."""
+        return None
+
+    def meets(self) -> Any:
+        """(K, K) bool: whether some value is possible under both units; true where nobody knows."""
+        return np.ones((self.num_units, self.num_units), dtype=bool)
+
     def with_prior(self, x: Any) -> LeafFamily:
         """The units with a prior of the column x, as `like` has it, if the family keeps one and has none yet.
 
@@ -354,6 +362,11 @@ class Categorical(LeafFamily):
         """The mixtures of the units with the rows of weights (J, K)."""
         return Categorical(weights @ self.probs)
 
+    def meets(self) -> Any:
+        """(K, K) bool: whether some category is possible under both units."""
+        support = (self.probs > 0).astype(np.float64)
+        return support @ support.T > 0
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InputRegion(Immutable):
@@ -434,6 +447,14 @@ class InputRegion(Immutable):
     def row_sums(self) -> Floats:
         """(K,) the integral of each unit; 1 for distributions."""
         return self.leaves.total()
+
+    def merged(self, weights: Weights, units: Ints) -> InputRegion | None:
+        """The region whose units are mixtures, with weights (K, P), of units (P,) of this one; None if not possible.
+
+        Shapes: weights (K, P), units (P,).
+        """
+        leaves = self.leaves.take(units).mixed(weights)
+        return None if leaves is None else InputRegion(self.variable, leaves)
 
     def stored(self, table: Floats) -> Floats:
         """(parameters,) a dense table of the same shape, in the order in which the region stores its parameters.
@@ -544,6 +565,13 @@ class InnerRegion(Immutable):
     def row_sums(self) -> Floats:
         """(K,) sums of the weights of each sum unit; infinite where they overflow."""
         return np.asarray(self.weights.sum(axis=1))
+
+    def merged(self, weights: Weights, units: Ints) -> InnerRegion:
+        """The region whose units are mixtures, with weights (K, P), of the units (P,) of this one.
+
+        Shapes: weights (K, P), units (P,).
+        """
+        return InnerRegion(self.products, weights @ self.weights[units])
 
     def stored(self, table: Floats) -> Floats:
         """(weights,) a dense table of the same shape, in the order in which the region stores its weights.

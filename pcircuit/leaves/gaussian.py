@@ -133,6 +133,14 @@ class Gaussian(LeafFamily):
         logs = -0.5 * Q - LOG_2_PI + 0.5 * (sum(np.log(w) for w in precisions) - np.log(W))
         return np.asarray(np.exp(logs))
 
+    def product(self, other: Gaussian) -> tuple[Gaussian, Floats]:
+        """The products of units with equal numbers, normal again, and ln of their integrals (K,)."""
+        w = np.stack([self.std**-2, other.std**-2])
+        mean = (w[0] * self.mean + w[1] * other.mean) / w.sum(axis=0)
+        variance = self.std**2 + other.std**2
+        logs = -0.5 * ((self.mean - other.mean) ** 2 / variance + LOG_2_PI + np.log(variance))
+        return Gaussian(mean, w.sum(axis=0) ** -0.5, self.prior), logs
+
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws.
 

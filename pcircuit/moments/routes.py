@@ -25,8 +25,8 @@ REGION_SECONDS, PAIR_SECONDS = (
 
 
 def prepare(plan: Plan, work: float = 1.0) -> Any:
-    """The arrays of a plan for the kernels, or None where NumPy is to run."""
-    if MOMENTS.in_numpy(work * _seconds(plan.circuit)):
+    """The arrays of a plan for the kernels, or None where NumPy is to run: always where some leaves are no tables."""
+    if not plan.circuit.is_categorical or MOMENTS.in_numpy(work * _seconds(plan.circuit)):
         return None
     from pcircuit.moments.kernels.arrays import moment_arrays
     from pcircuit.moments.kernels.masses import fill_masses

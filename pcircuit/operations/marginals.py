@@ -115,11 +115,11 @@ def marginalize(
     totals: list[Any] = [None] * circuit.num_regions  # of the units of the regions that are gone
     vtree = circuit.vtree
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             if not kept[region.variable]:
-                totals[r] = region.probs.sum(axis=1)
+                totals[r] = region.row_sums()
                 continue
-            region = InputRegion(renumbered[region.variable], region.probs)
+            region = InputRegion(renumbered[region.variable], region.leaves)
             children: list[int] = []
         else:
             scale, columns, children = _without_the_gone(
@@ -130,20 +130,18 @@ def marginalize(
                 totals[r] = weights @ np.ones(region.num_products)
                 continue
             if len(children) == 1:
-                place[r] = place[children[0]]
-                regions[place[r]] = _merged(
-                    weights, region.products[:, columns[0]], regions[place[r]]
-                )
-                continue
+                only = place[children[0]]
+                merged = regions[only].merged(weights, region.products[:, columns[0]])
+                if merged is not None:
+                    place[r], regions[only] = only, merged
+                    continue
             region = InnerRegion(region.products[:, columns], weights)
         place[r] = len(regions)
         for child in children:
             parents[place[child]] = place[r]
         regions.append(region)
         parents.append(-1)
-    leaf_variables = [
-        region.variable if isinstance(region, InputRegion) else -1 for region in regions
-    ]
+    leaf_variables = [getattr(region, "variable", -1) for region in regions]
     return Circuit(VTree(np.array(parents), np.array(leaf_variables)), regions)
 
 
@@ -202,15 +200,6 @@ def _columns_scaled(weights: Weights, scale: Floats) -> Weights:
     return scaled
 
 
-def _merged(
-    weights: Weights, units: Ints, child: InputRegion | InnerRegion
-) -> InputRegion | InnerRegion:
-    """The region that `weights` (K, P) over units (P,) of the only child make: one of the child's kind."""
-    if isinstance(child, InputRegion):
-        return InputRegion(child.variable, weights @ child.probs[units])
-    return InnerRegion(child.products, weights @ child.weights[units])
-
-
 def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     """Marginal distributions of all variables.
 
@@ -247,9 +236,8 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     check_distribution(circuit)
     masses = unit_masses(circuit)
     tables: list[Any] = [None] * circuit.num_variables
-    for (q, _), region in zip(masses, circuit.regions, strict=True):
-        if isinstance(region, InputRegion):
-            tables[region.variable] = q @ region.probs
+    for region, leaf in zip(circuit.inputs, circuit.vtree.leaf_of().tolist(), strict=True):
+        tables[region.variable] = masses[leaf][0] @ region.probs
     return tables
 
 
@@ -312,7 +300,7 @@ def pairwise_tables(
     below: list[Any] = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
     found: dict[Any, Any] = {}
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             below[r] = {region.variable: region.probs} if region.variable in last else {}
             continue
         inside = {}  # variable -> (P, C_v)

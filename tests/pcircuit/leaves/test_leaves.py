@@ -193,3 +193,170 @@ def test_em_never_loses_likelihood(name, engine, monkeypatch):
     again = pcircuit.maximize(circuit, whole, pseudocount=0)
     assert again.log_likelihood(rows).mean() == pytest.approx(history[1], rel=1e-6)
     assert fitted.is_normalized
+
+
+PAIR = {
+    "gaussian": FAMILIES["gaussian"],
+    "atoms": FAMILIES["atoms"],
+    "histogram": FAMILIES["histogram"],
+    "poisson": FAMILIES["poisson"],
+    "negative binomial": FAMILIES["negative binomial"],
+}
+
+
+def joint(leaves):
+    """A circuit of two variables with these leaves, all pairs of points, weights, and its densities there."""
+    circuit = circuit_of(leaves, 2, leaves)
+    x, w = points(leaves)
+    if len(x) > 500:  # smooth: fewer will do
+        z, w = np.polynomial.legendre.leggauss(12)
+        edges = getattr(leaves, "edges", np.linspace(-12, 16, 41))
+        half = np.diff(edges)[:, None] / 2
+        x, w = (edges[:-1, None] + half * (z + 1)).ravel(), (half * w).ravel()
+        atoms = getattr(leaves, "values", np.zeros(0))
+        x, w = np.concatenate([x, atoms]), np.concatenate([w, np.ones(len(atoms))])
+    rows = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
+    weights = np.multiply.outer(w, w).ravel()
+    return circuit, rows, weights
+
+
+@pytest.mark.parametrize("name", PAIR)
+def test_moments_of_units_equal_integrals(name):
+    circuit, rows, weights = joint(PAIR[name])
+    units = circuit.node_likelihoods(rows)
+    p = units[:, -1] * weights
+    assert p.sum() == pytest.approx(1, rel=1e-10)
+    moments = circuit.exact_moments(np.arange(circuit.num_nodes))
+    mean = p @ units
+    assert moments.mean == pytest.approx(mean, rel=1e-10)
+    centred = units - mean
+    covariance = centred.T @ (p[:, None] * centred)
+    size = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    assert np.abs(moments.covariance() - covariance).max() <= 1e-10 * size.max()
+    assert moments.trace_sq == pytest.approx((covariance**2).sum(), rel=1e-9)
+    vector = np.arange(1.0, circuit.num_nodes + 1)
+    assert moments.operator() @ vector == pytest.approx(covariance @ vector, rel=1e-8)
+    assert circuit.overlap(circuit) == pytest.approx(p @ units[:, -1], rel=1e-10)
+    assert pcircuit.overlap(circuit, circuit, circuit) == pytest.approx(
+        p @ units[:, -1] ** 2, rel=1e-10
+    )
+
+
+@pytest.mark.parametrize("name", PAIR)
+def test_events_and_functions_equal_integrals(name):
+    circuit, rows, weights = joint(PAIR[name])
+    p = np.exp(circuit.log_likelihood(rows)) * weights
+    inside = (rows[:, 0] > 0.0) & (rows[:, 0] <= 1.0) if name != "gaussian" else None
+    if inside is not None and name != "atoms":
+        assert np.exp(circuit.log_probability({0: (0.0, 1.0)})) == pytest.approx(
+            p[inside].sum(), rel=1e-10
+        )
+    given = circuit.condition({0: (0.0, np.inf)})
+    above = rows[rows[:, 0] > 0.0]
+    expected = circuit.log_likelihood(above) - circuit.log_probability({0: (0.0, np.inf)})
+    assert given.log_likelihood(above) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    assert given.is_normalized
+    drawn = given.sample(200, rng=0)
+    assert (drawn[:, 0] > 0.0).all()
+    value = {1: 1.0}
+    known = circuit.condition(value)
+    whole = np.column_stack([rows[:50, 0], np.ones(50)])
+    expected = circuit.log_likelihood(whole) - circuit.log_probability(value)
+    assert known.log_likelihood(rows[:50, :1]) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    kept = circuit.condition(value, keep_known=True)
+    assert kept.log_likelihood(whole) == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    only = circuit.marginalize([0])
+    assert only.log_likelihood(rows[:9, 1:]) == pytest.approx(
+        circuit.log_likelihood(np.column_stack([np.full(9, np.nan), rows[:9, 1]])), rel=1e-12
+    )
+    g = [lambda x: x, lambda x: x**2]
+    total = rows[:, 0] + rows[:, 1] ** 2
+    mean, variance = circuit.linear_moments(g)
+    assert mean == pytest.approx(p @ total, rel=1e-9)
+    assert variance == pytest.approx(p @ (total - p @ total) ** 2, rel=1e-8)
+
+
+def test_products_of_normal_circuits():
+    a = circuit_of(FAMILIES["gaussian"], 3)
+    b = circuit_of(
+        FAMILIES["gaussian"].take([2, 1, 0]), 3, Gaussian([1.0, 0.0, 0.5], [2.0, 1.0, 0.3])
+    )
+    rows = rows_of(a, 50, missing=0)
+    product = a.multiply(b)
+    assert product.log_likelihood(rows) == pytest.approx(
+        a.log_likelihood(rows) + b.log_likelihood(rows), rel=1e-11
+    )
+    assert product.log_likelihood(np.full((1, 3), np.nan))[0] == pytest.approx(
+        pcircuit.overlap(a, b, log=True), rel=1e-11
+    )
+    both = pcircuit.mixture([a, b], [0.3, 0.7])
+    expected = np.log(0.3 * np.exp(a.log_likelihood(rows)) + 0.7 * np.exp(b.log_likelihood(rows)))
+    assert both.log_likelihood(rows) == pytest.approx(expected, rel=1e-12)
+    assert pcircuit.prune(both).log_likelihood(rows) == pytest.approx(expected, rel=1e-12)
+    expected = pcircuit.overlap(a, b) * np.exp(product.normalize().log_likelihood(rows))
+    assert expected == pytest.approx(np.exp(product.log_likelihood(rows)), rel=1e-11)
+    with pytest.raises(ValueError, match="expected leaves like"):
+        pcircuit.overlap(a, circuit_of(FAMILIES["poisson"], 3))
+    with pytest.raises(LeafError, match="products of leaves of the family Poisson"):
+        circuit_of(FAMILIES["poisson"], 3).multiply(circuit_of(FAMILIES["poisson"], 3))
+
+
+def test_entropies_and_modes():
+    leaves = [FAMILIES["gaussian"].take([k]) for k in (1, 2)]
+    one = Circuit(
+        pcircuit.VTree.from_nested([0, 1]),
+        [
+            *(InputRegion(v, own) for v, own in enumerate(leaves)),
+            pcircuit.InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
+    found = one.entropy()
+    assert found.method == "exact"
+    assert found.value == pytest.approx(np.log(2 * np.pi * np.e * 0.5 * 2.0), rel=1e-12)
+    best = one.most_probable_state()
+    assert best.is_exact
+    assert sorted(best.state) == [1.0, 3.0]
+    mixed = circuit_of(FAMILIES["gaussian"], 3)
+    found = mixed.entropy(rng=0)
+    rows = rows_of(mixed, 100_000, seed=9, missing=0)
+    assert abs(found.value + mixed.log_likelihood(rows).mean()) < 4.5 * found.error * 1.1
+    assert pcircuit.kl_divergence(mixed, mixed, rng=0).value == 0
+    information = mixed.mutual_information([0], [1, 2], rng=0)
+    assert information.value > -4.5 * information.error
+    best = mixed.most_probable_state()
+    assert best.log_likelihood == pytest.approx(mixed.log_likelihood(best.state[None])[0])
+    assert mixed.log_likelihood(rows).max() <= best.upper_bound
+    assert mixed.log_likelihood(rows).max() <= best.log_likelihood + 0.2
+    assert mixed.most_probable_state([np.nan, 1.0, np.nan]).state[1] == 1.0
+    shares, _ = mixed.shapley_values([0.5, np.nan, 1.0])
+    assert shares.sum() == pytest.approx(mixed.log_likelihood([[0.5, np.nan, 1.0]])[0], rel=1e-12)
+    assert all(
+        table.sum() == pytest.approx(1) for table in mixed.latent_posterior([0.5, np.nan, 1.0])
+    )
+    given = mixed.sample(evidence=[[0.5, np.nan, 1.0]] * 3, rng=1)
+    assert (given[:, [0, 2]] == [0.5, 1.0]).all()
+    assert not np.isnan(given).any()
+    longer, shorter = mixed.sample(9, rng=5), mixed.sample(4, rng=5)
+    assert (longer[:4] == shorter).all()
+
+
+def test_queries_for_tables_say_so():
+    circuit = circuit_of(FAMILIES["gaussian"])
+    for query in (
+        lambda: circuit.marginal_tables(),
+        lambda: circuit.sum_distribution([[0, 1]] * 3),
+        lambda: circuit.regions[0].probs,
+    ):
+        with pytest.raises(TypeError, match=r"tables of categories|leaves are no table"):
+            query()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_files_keep_every_family(name, tmp_path):
+    circuit = circuit_of(FAMILIES[name])
+    circuit.save(tmp_path / "circuit.pc")
+    again = pcircuit.load(tmp_path / "circuit.pc")
+    assert again == circuit
+    mixture = pcircuit.Mixture([circuit, circuit])
+    mixture.save(tmp_path / "mixture.pcm")
+    assert pcircuit.load_mixture(tmp_path / "mixture.pcm") == mixture
