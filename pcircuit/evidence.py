@@ -121,7 +121,6 @@ def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Float
     Shapes: data (N, V) -> (N, V).
     """
     check_circuit(circuit)
-    dense = np.flatnonzero(np.asarray(circuit.num_categories) == 0)
     expected = f"numbers, and NaN for missing values, of shape (N, {circuit.num_variables})"
     table = _float_entries(data, name, expected)
     if table.ndim != 2 or table.shape[1] != circuit.num_variables:
@@ -129,18 +128,35 @@ def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Float
             f": give one row as {name}[None, :]" if table.shape == (circuit.num_variables,) else ""
         )
         raise ValueError(f"`{name}` must be {expected}, found {table.shape}{hint}")
-    wrong = np.abs(table[:, dense]) > LARGEST
-    if wrong.any():
-        row, column = first(wrong)
-        column = int(dense[column])
-        raise ValueError(
-            f"`{name}` holds {table[row, column]} at row {row}, column {column}, expected a number of at most "
-            f"{LARGEST:g} in size, whose square is a finite number too, or NaN where it is missing"
-        )
+    _refuse_large(table, name)
     coded = np.flatnonzero(circuit.num_categories)
     if len(coded):
         table[:, coded] = _codes_as_floats(circuit, table, coded, name)
     return table
+
+
+def float_table(data: ArrayLike, name: str = "data") -> Floats:
+    """`data` as an (N, V) table of finite floats, NaN where missing, to learn from; a new array.
+
+    Shapes: data (N, V) -> (N, V).
+    """
+    expected = "a table of numbers, NaN where missing, of at least one row and one column"
+    table = _float_entries(data, name, expected)
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(f"`{name}` must be {expected}, found shape {table.shape}")
+    _refuse_large(table, name)
+    return table
+
+
+def _refuse_large(table: Floats, name: str) -> None:
+    """Raise for the first entry whose square is no finite number."""
+    wrong = np.abs(table) > LARGEST
+    if wrong.any():
+        row, column = first(wrong)
+        raise ValueError(
+            f"`{name}` holds {table[row, column]} at row {row}, column {column}, expected a number of at most "
+            f"{LARGEST:g} in size, whose square is a finite number too, or NaN where it is missing"
+        )
 
 
 def _codes_as_floats(circuit: Circuit, table: Floats, coded: Ints, name: str) -> Floats:

@@ -65,6 +65,7 @@ from pcircuit.arguments import (
 )
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
+from pcircuit.learning.densities import start_of_densities
 from pcircuit.learning.pair_counts import checked_table
 from pcircuit.vtree import VTree
 
@@ -72,7 +73,13 @@ PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 
 
 def rat_spn(
-    num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: Seed = 0
+    num_categories: ArrayLike | None,
+    num_units: int = 4,
+    depth: int = 2,
+    rng: Seed = 0,
+    *,
+    data: ArrayLike | None = None,
+    leaves: Any = None,
 ) -> Circuit:
     """Random tensorised circuit with one repetition, element-wise products and random start values for EM.
 
@@ -80,8 +87,8 @@ def rat_spn(
 
     Parameters
     ----------
-    num_categories : (V,) ints
-        Categories of each variable, each at least 1; 2 is Bernoulli.
+    num_categories : (V,) ints, or None
+        Categories of each variable, each at least 1; 2 is Bernoulli.  None where `data` and `leaves` are given.
     num_units : int
         K >= 1, units that each region shows its parent (the root shows one).  Default 4.
     depth : int
@@ -89,6 +96,13 @@ def rat_spn(
         independent models.  Default 2.
     rng : int or numpy.random.Generator
         Seed or generator of the structure and of the start values.  Default 0.
+    data : (N, V) array_like, optional
+        What leaves that are no tables start from.
+    leaves : str, family, or sequence of these, optional
+        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
+        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
+        categories, columns with heaps `Atoms`, others `Gaussian`.  Start values come from quantile codes.
+        Default: categories.
 
     Returns
     -------
@@ -124,6 +138,12 @@ def rat_spn(
     >>> circuit.vtree.scope_sizes()[circuit.vtree.children(circuit.vtree.root)]
     array([7, 7])
     """
+    if (data is None) != (leaves is None) or (leaves is not None and num_categories is not None):
+        raise ValueError("`data` and `leaves` must be given together, instead of `num_categories`")
+    if data is not None:
+        return start_of_densities(
+            data, leaves, lambda codes, sizes: rat_spn(sizes, num_units, depth, rng)
+        )
     expected = "a whole number of at least 1 for each variable (for 14 binary ones [2] * 14)"
     categories = check_integers(num_categories, "num_categories", expected, 1)
     if categories.ndim != 1 or not categories.size:
@@ -211,6 +231,7 @@ def hclt(
     rng: Seed = 0,
     *,
     tree: ArrayLike | None = None,
+    leaves: Any = None,
 ) -> Circuit:
     """Hidden Chow-Liu tree of a table, with random start values for EM.
 
@@ -233,6 +254,11 @@ def hclt(
         Seed or generator of the start values.  Default 0.  The structure is not random.
     tree : (V,) int array, optional
         Parent of each variable, -1 for the root.  Default: `chow_liu_tree` of the data.
+    leaves : str, family, or sequence of these, optional
+        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
+        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
+        categories, columns with heaps `Atoms`, others `Gaussian`.  The structure is that of quantile codes, and so are
+        the start values.  Default: categories.
 
     Returns
     -------
@@ -286,6 +312,12 @@ def hclt(
     >>> circuit.nodes.kind.tolist().count("input"), circuit.is_normalized
     (6, True)
     """
+    if leaves is not None:
+        return start_of_densities(
+            data,
+            leaves,
+            lambda codes, sizes: hclt(codes, num_latents, sizes, pseudocount, rng, tree=tree),
+        )
     table, categories = checked_table(data, num_categories)
     num_latents = check_whole_number(num_latents, "num_latents", 1)
     pseudocount = checked_pseudocount(pseudocount)
