@@ -132,7 +132,7 @@ def _nodes(circuit: pcircuit.Circuit) -> tuple[Any, ...]:
     counts, children, weights = [], [], []
     base = 0
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, pcircuit.InputRegion):
+        if region.is_input:
             K, C = region.probs.shape
             first[r] = base
             counts += [C] * K

@@ -171,7 +171,7 @@ def _means_by_region(circuit: pcircuit.Circuit, source: pcircuit.Circuit) -> lis
     masses = unit_masses(source)
     tables, means = [], []
     for r, (region, other) in enumerate(zip(circuit.regions, source.regions, strict=True)):
-        if isinstance(region, pcircuit.InputRegion):
+        if region.is_input:
             tables.append(other.probs @ region.probs.T)  # type: ignore[union-attr]
         else:
             pairs = np.ones((other.num_products, region.num_products))  # type: ignore[union-attr]

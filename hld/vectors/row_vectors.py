@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.vectors.score_features import ScoreFeatures
-from pcircuit.evidence import check_evidence
+from pcircuit.evidence import checked, is_missing
 from pcircuit.io.archive import finite_array
 from pcircuit.moments.rounding import rounding_errors
 
@@ -64,9 +64,9 @@ class RowVectors:
         largest: list[np.ndarray] = []
         shown: list[np.ndarray] = []
         for r, region in enumerate(self.circuit.regions):
-            if isinstance(region, pcircuit.InputRegion):
-                largest.append(np.ptp(region.probs, axis=1))
-                shown.append(region.probs.max(axis=1))
+            if region.is_input:
+                shown.append(np.exp(region.leaves.log_bound()))
+                largest.append(np.ptp(region.probs, axis=1) if region.num_categories else shown[-1])
                 continue
             factors = [
                 shown[c][units]
@@ -111,8 +111,8 @@ class RowVectors:
         circuit = self.circuit
         seen = np.empty((circuit.vtree.num_nodes, len(data)), dtype=bool)
         for r, region in enumerate(circuit.regions):
-            if isinstance(region, pcircuit.InputRegion):
-                seen[r] = data[:, region.variable] >= 0
+            if region.is_input:
+                seen[r] = ~is_missing(data[:, region.variable])
             else:
                 seen[r] = seen[circuit.vtree.children(r)].all(axis=0)
         regions = circuit.nodes.region[self.nodes]
@@ -182,11 +182,7 @@ def column_units(circuit: pcircuit.Circuit, nodes: np.ndarray) -> list[np.ndarra
     Shapes: nodes (m,).
     """
     regions = circuit.nodes.region[nodes]
-    found = [np.zeros(0, dtype=np.int64) for _ in range(circuit.num_variables)]
-    for r, region in enumerate(circuit.regions):
-        if isinstance(region, pcircuit.InputRegion):
-            found[region.variable] = np.flatnonzero(regions == r)
-    return found
+    return [np.flatnonzero(regions == r) for r in circuit.vtree.leaf_of().tolist()]
 
 
 def complete(
@@ -199,9 +195,9 @@ def complete(
     an independent draw.
     """
     rows = check_rows(circuit, rows, name=name)
-    if rows.dtype.kind != "i" or rows.min() >= 0:
+    missing = is_missing(rows)
+    if not missing.any():
         return rows, 0
-    missing = rows < 0
     rng = np.random.default_rng([seed, len(rows)])
     filled = pcircuit.sample(circuit, len(rows), rng=rng)
     holes = missing.any(axis=1)
@@ -217,7 +213,7 @@ def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch
 
     Shapes: rows (T, V) -> (T, V).
     """
-    rows = check_evidence(circuit, rows, name=name)
+    rows = checked(circuit, rows, name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")
     return rows

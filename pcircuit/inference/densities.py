@@ -32,6 +32,7 @@ from pcircuit.kernels.packed import CATEGORIES, IS_LEAF, SOURCE, VARIABLE, Packe
 from pcircuit.kernels.packing import OF_STRUCTURE, pack
 from pcircuit.kernels.rescaling import LEAST_DENSITY
 from pcircuit.kernels.tile import WORK
+from pcircuit.leaves import Rescaled
 from pcircuit.regions import InputRegion, LeafFamily
 
 T = TypeVar("T")
@@ -205,3 +206,31 @@ def with_leaves(circuit: Circuit, leaves: dict[int, LeafFamily]) -> Circuit:
 def dense_variables(circuit: Circuit) -> Ints:
     """Variables whose leaves are no tables of categories."""
     return np.flatnonzero(np.asarray(circuit.num_categories) == 0)
+
+
+def bounded(circuit: Circuit) -> Circuit:
+    """The circuit with the columns in units in which no density exceeds 1, as probabilities do not."""
+    largest = {
+        v: Rescaled(region.leaves, float(region.leaves.log_bound().max()))
+        for v, region in enumerate(circuit.inputs)
+        if not region.num_categories
+    }
+    return with_leaves(circuit, largest) if largest else circuit  # type: ignore[arg-type]
+
+
+def log_bounds(circuit: Circuit) -> Floats:
+    """(units,) ln of what no likelihood of a unit exceeds: largest densities; products; weighted sums."""
+    shown: list[Any] = []
+    parts: list[Any] = []
+    for r, region in enumerate(circuit.regions):
+        if region.is_input:
+            shown.append(region.leaves.log_bound())
+            parts.append(shown[-1])
+            continue
+        children = circuit.vtree.children(r).tolist()
+        products = sum(shown[c][region.products[:, a]] for a, c in enumerate(children))
+        top = products.max()
+        with np.errstate(divide="ignore"):
+            shown.append(np.log(region.weights @ np.exp(products - top)) + top)
+        parts += [products, shown[-1]]
+    return np.concatenate(parts)

@@ -9,6 +9,7 @@ from pcircuit.leaves.gaussian import Gaussian
 from pcircuit.leaves.histogram import Histogram
 from pcircuit.leaves.negative_binomial import NegativeBinomial
 from pcircuit.leaves.poisson import Poisson
+from pcircuit.leaves.rescaled import Rescaled
 from pcircuit.leaves.truncated import Truncated
 from pcircuit.regions import Categorical, LeafError, LeafFamily
 
@@ -22,5 +23,6 @@ __all__ = [
     "LeafFamily",
     "NegativeBinomial",
     "Poisson",
+    "Rescaled",
     "Truncated",
 ]
