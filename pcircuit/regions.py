@@ -151,6 +151,13 @@ class LeafFamily(Immutable):
         """The mixtures of the units with the rows of weights (J, K), or None where these are not of the family."""
         return None
 
+    def said(self, k: int) -> str:
+        """The parameters of unit k, in words."""
+        return " ".join(
+            f"{name} {part.said(k) if isinstance(part, LeafFamily) else np.array2string(part[k], precision=4)}"
+            for name, part in self._rows().items()
+        )
+
     def take(self: Leaves, units: Any) -> Leaves:
         """Some of the units, in this order.
 
@@ -357,6 +364,10 @@ class Categorical(LeafFamily):
         """
         one_hot = (np.asarray(x)[:, None] == np.arange(self.num_categories)).astype(np.float64)
         return np.where(np.isnan(x)[:, None, None], 0.0, one_hot[:, None, :] - self.probs)
+
+    def said(self, k: int) -> str:
+        """The probabilities of unit k."""
+        return " ".join(f"{value:.4g}" for value in self.probs[k])
 
     def mixed(self, weights: Any) -> Categorical:
         """The mixtures of the units with the rows of weights (J, K)."""

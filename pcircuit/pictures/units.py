@@ -17,8 +17,10 @@ import numpy as np
 
 from pcircuit.arguments import Evidence, Floats
 from pcircuit.circuit import Circuit
+from pcircuit.inference.densities import at_rows
 from pcircuit.inference.flows import expected_flows
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.unit_likelihoods import node_likelihoods
 from pcircuit.pictures.scene import (
     BLUE,
@@ -48,6 +50,8 @@ MOST_LISTED = 16  # numbers in a tip
 LETTER = 6.4  # pixels of a letter
 BOX_HEIGHT = 44.0
 
+DRAWS, NUM_BARS = 2000, 24  # for the bars of densities
+
 
 @dataclass
 class Page:
@@ -67,11 +71,11 @@ class Page:
     def place(self, r: int, k: int) -> tuple[float, float]:
         """Where lines arrive at unit k of those that region r shows."""
         region = self.circuit.regions[r]
-        step = INPUT_STEP if isinstance(region, InputRegion) else SUM_STEP
+        step = INPUT_STEP if region.is_input else SUM_STEP
         middle = (
             self.x[r] + _width(region, self.labels) / 2 + (k - (region.num_units - 1) / 2) * step
         )
-        above = BARS_AT if isinstance(region, InputRegion) else SUMS_AT - RADIUS
+        above = BARS_AT if region.is_input else SUMS_AT - RADIUS
         return float(middle), float(self.y[r] + above)
 
 
@@ -82,40 +86,71 @@ def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Sc
     """
     regions = circuit.regions
     widths = [_width(region, labels) for region in regions]
-    heights = [
-        INPUT_HEIGHT if isinstance(region, InputRegion) else INNER_HEIGHT for region in regions
-    ]
+    heights = [INPUT_HEIGHT if region.is_input else INNER_HEIGHT for region in regions]
     x, y, width, height = arrange(circuit.vtree, widths, heights, between=22, below=44)
     flows = likelihoods = None
     title = repr(circuit)
     if row is not None:
-        flows = expected_flows(circuit, row[None]).by_region(circuit)
+        flows = _flows_of_row(circuit, row)
         likelihoods = node_likelihoods(circuit, row[None])[0]
         title += f", ln p(row) = {log_likelihood(circuit, row[None])[0]:.4g}"
     page = Page(circuit, labels, row, x, y, flows, likelihoods)
     for r, region in enumerate(regions):
         page.panels.append(Box(x[r], y[r], widths[r], heights[r], radius=10))
-        if isinstance(region, InputRegion):
+        if region.is_input:
             _inputs(page, r, region)
         else:
             _sums_and_products(page, r, region)
     return Scene(width, height, (*page.panels, *page.lines, *page.shapes), title)
 
 
+def _flows_of_row(circuit: Circuit, row: Evidence) -> list[Floats]:
+    """The flow of a row through each parameter, region by region; of densities through each unit, in one column."""
+    if circuit.is_categorical:
+        return expected_flows(circuit, row[None]).by_region(circuit)
+    block = at_rows(circuit, row[None], slice(None))
+    flows = log_flows(block.circuit, block.codes, np.ones(1))[0]
+    return [
+        flow.sum(axis=1, keepdims=True)
+        if region.is_input and not region.num_categories
+        else region.stored(flow)
+        if region.is_sparse
+        else flow
+        for region, flow in zip(circuit.regions, flows, strict=True)
+    ]
+
+
 def _width(region: Any, labels: list[str]) -> float:
     """The width of a region's panel."""
-    if isinstance(region, InputRegion):
+    if region.is_input:
         return max(INPUT_STEP * region.num_units, 7.0 * len(labels[region.variable])) + 2 * PAD
     return float(
         max(SUM_STEP * region.num_units, PRODUCT_STEP * region.num_products, 40.0) + 2 * PAD
     )
 
 
+def _bars(region: InputRegion, value: float | None) -> tuple[str, Floats, int]:
+    """What the bars of an input region are, (K, n) their heights, and the one of a value of the row, -1 where none is.
+
+    Those of densities are shares of draws.
+    """
+    if region.num_categories:
+        return "probabilities", region.probs, -1 if value is None else int(value)
+    units = np.repeat(np.arange(region.num_units), DRAWS)
+    drawn = region.leaves.sample(units, np.random.default_rng(0))
+    low, high = np.quantile(drawn, [0.005, 0.995])
+    edges = np.linspace(low, max(high, np.nextafter(low, np.inf)), NUM_BARS + 1)
+    heights = [np.histogram(part, edges)[0] / DRAWS for part in np.split(drawn, region.num_units)]
+    is_seen = value is not None and edges[0] <= value <= edges[-1]
+    place = int(np.searchsorted(edges, value)) - 1 if is_seen else -1  # type: ignore[arg-type]
+    return f"{type(region.leaves).__name__} from {low:.4g} to {high:.4g}", np.array(heights), place
+
+
 def _inputs(page: Page, r: int, region: InputRegion) -> None:
     """The tables of an input region as bars, and the name of its variable."""
-    seen = -1 if page.row is None else int(page.row[region.variable])
-    top = max(float(region.probs.max()), 1e-300)
-    for k, table in enumerate(region.probs):
+    what, bars, seen = _bars(region, None if page.row is None else page.row[region.variable])
+    top = max(float(bars.max()), 1e-300)
+    for k, table in enumerate(bars):
         centre, y = page.place(r, k)
         unit_id = int(page.circuit.offsets[r]) + k
         left, bar = centre - INPUT_STEP / 2 + 4, (INPUT_STEP - 8) / len(table)
@@ -129,7 +164,7 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
                 SKY,
                 4,
                 key=f"n{unit_id}",
-                tip=_tip(page, r, f"input {k}", unit_id, "probabilities", table),
+                tip=_tip(page, r, f"input {k}", unit_id, what, region.leaves.said(k)),
             )
         )
         for c, p in enumerate(table):
@@ -306,7 +341,7 @@ def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
             f"region {r}: {region!r}\nunit ids {circuit.offsets[r]}..{circuit.offsets[r + 1] - 1}\n"
             f"scope: {', '.join(scope)}{f' and {more} more' if more else ''}"
         )
-        is_input = isinstance(region, InputRegion)
+        is_input = region.is_input
         boxes += [
             Box(
                 x[r],
@@ -325,9 +360,9 @@ def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
     return Scene(width, height, (*curves, *boxes), repr(circuit))
 
 
-def _words(region: object, labels: list[str]) -> tuple[str, str]:
+def _words(region: Any, labels: list[str]) -> tuple[str, str]:
     """The two lines in a box."""
-    if isinstance(region, InputRegion):
+    if region.is_input:
         return labels[region.variable], f"{region.num_units} in"
-    num_units, num_products = region.num_units, region.num_products  # type: ignore[attr-defined]
+    num_units, num_products = region.num_units, region.num_products
     return f"{num_units} +", f"{num_products} ×"

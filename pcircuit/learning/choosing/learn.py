@@ -288,7 +288,7 @@ def grown(circuit: Circuit, noise: float, generator: np.random.Generator) -> Cir
     regions: list[InputRegion | InnerRegion] = []
     for r, region in enumerate(circuit.regions):
         copies = 1 if r == circuit.vtree.root else 2
-        if isinstance(region, InputRegion):
+        if region.is_input:
             probs = np.repeat(region.probs, copies, axis=0)
             regions.append(InputRegion(region.variable, _apart(probs, noise, generator)))
             continue

@@ -360,3 +360,75 @@ def test_files_keep_every_family(name, tmp_path):
     mixture = pcircuit.Mixture([circuit, circuit])
     mixture.save(tmp_path / "mixture.pcm")
     assert pcircuit.load_mixture(tmp_path / "mixture.pcm") == mixture
+
+
+@pytest.mark.parametrize("name", ["gaussian", "atoms", "negative binomial", "categorical"])
+def test_scores_of_circuits_are_gradients_of_the_likelihood(name):
+    circuit = circuit_of(FAMILIES[name])
+    rows = rows_of(circuit, 40)
+    found = circuit_scores = pcircuit.scores(circuit, rows)
+    assert pcircuit.mean_score(circuit, rows) == pytest.approx(found.mean(axis=0), abs=1e-12)
+    assert circuit_scores @ np.ones((found.shape[1], 1)) == pytest.approx(
+        pcircuit.scores(circuit, rows, directions=np.ones((found.shape[1], 1))), abs=1e-9
+    )
+    # by differences: the mean, in units of its std, of unit 1 of the last variable with normal leaves
+    region = circuit.inputs[2].leaves
+    mean = region.mean.copy()
+    step = 1e-6
+    logs = []
+    for sign in (1, -1):
+        mean[1] = region.mean[1] + sign * step * region.std[1]
+        moved = [
+            InputRegion(2, Gaussian(mean, region.std)) if getattr(r, "variable", -1) == 2 else r
+            for r in circuit.regions
+        ]
+        logs.append(Circuit(circuit.vtree, moved).log_likelihood(rows))
+    gradient = (logs[0] - logs[1]) / (2 * step)
+    column = found.shape[1] - 3 * 2 + 2  # three units of two parameters are the last ones
+    assert found[:, column] == pytest.approx(gradient, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_pictures_and_words_of_every_family(name, tmp_path):
+    circuit = circuit_of(FAMILIES[name])
+    assert type(FAMILIES[name]).__name__ in circuit.describe() or name == "categorical"
+    circuit.write_html(tmp_path / "circuit.html")
+    circuit.write_html(tmp_path / "row.html", row=circuit.sample(1, rng=0)[0])
+    pcircuit.write_dot(circuit, tmp_path / "circuit.dot")
+    assert (tmp_path / "row.html").read_text().count("<rect") > 60
+
+
+def test_bad_evidence_is_named():
+    circuit = circuit_of(FAMILIES["gaussian"])
+    mixed = circuit_of(FAMILIES["categorical"])
+    for given, rows, error, words in (
+        (circuit, [["a", "b", "c"]], TypeError, "numbers, and NaN"),
+        (circuit, [[np.inf, 0, 0]], ValueError, "row 0, column 0, expected a number of at most 1e"),
+        (circuit, [[0, 1e200, 0]], ValueError, "row 0, column 1"),
+        (circuit, [[0, 1]], ValueError, r"shape \(N, 3\)"),
+        (circuit, [0.0, 1.0, 2.0], ValueError, r"data\[None, :\]"),
+        (mixed, [[0, 7, 0]], ValueError, "a category 0..4"),
+        (mixed, [[0, 1.5, 0]], ValueError, "a category 0..4"),
+    ):
+        with pytest.raises(error, match=words):
+            given.log_likelihood(rows)
+    with pytest.raises(ValueError, match="no number in column 1"):
+        pcircuit.hclt([[0.0, np.nan], [1.5, np.nan]], leaves="gaussian")
+    with pytest.raises(ValueError, match="says poisson of column 0"):
+        pcircuit.hclt([[0.5, 1.0], [1.5, 2.0]], leaves="poisson")
+
+
+def test_constant_and_rounded_columns_get_a_floor():
+    rng = np.random.default_rng(6)
+    rows = np.column_stack([np.full(300, 7.5), rng.normal(size=300).round(1), rng.normal(size=300)])
+    circuit, history = pcircuit.hclt(rows, 3, leaves="gaussian").fit_em(rows, num_epochs=30)
+    assert np.isfinite(history).all()
+    assert circuit.inputs[0].leaves.std.min() > 0
+    assert circuit.inputs[1].leaves.std.min() >= 0.05
+    auto = pcircuit.hclt(np.column_stack([rows, rng.integers(0, 3, 300)]), 3, leaves="auto")
+    assert [type(region.leaves) for region in auto.inputs] == [
+        Atoms,
+        Gaussian,
+        Gaussian,
+        Categorical,
+    ]
