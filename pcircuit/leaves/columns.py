@@ -12,7 +12,7 @@ from pcircuit.arguments import Floats, check_numbers
 LEAST_SPREAD = 0.02  # of a unit, relative to the standard deviation of its column
 SMALLEST_SPREAD = 1e-9  # of a column, relative to the size of its numbers: a constant one
 FEW_VALUES = 20  # up to so many whole numbers are categories
-HEAPED = 0.05  # share of the rows that makes a value of a column of numbers an atom
+HEAPED = 0.08  # share of the rows that makes a value of a column of numbers an atom
 MOST_ATOMS = 16
 RATE_OF_ROUNDING = (
     1e-6  # relative to the unit of rounding: how far numbers may be from its multiples
@@ -76,7 +76,7 @@ def rounding_unit(x: Floats) -> float:
 
 
 def heaped_values(x: Floats) -> Floats:
-    """(A,) values of a column that more than 5 % of its rows have, ascending, at most 16.
+    """(A,) values of a column that more than 8 % of its rows have, ascending, at most 16.
 
     Shapes: x (N,).
     """
