@@ -432,3 +432,28 @@ def test_constant_and_rounded_columns_get_a_floor():
         Gaussian,
         Categorical,
     ]
+
+
+def test_learning_finds_the_groups_of_a_table():
+    rng = np.random.default_rng(8)
+    group = rng.integers(3, size=600)
+    rows = np.column_stack(
+        [rng.normal(6.0 * group[:, None], 1.0, (600, 3)), rng.poisson(group + 1), group == 1]
+    )
+    rows[rng.random(rows.shape) < 0.05] = np.nan
+    leaves = ["gaussian", Gaussian, "gaussian", "poisson", "auto"]
+    search = pcircuit.LearnSearch(
+        num_latents=[1, 4], pseudocounts=[1.0], num_trees=3, num_epochs=30
+    )
+    learned = pcircuit.learn(rows, leaves=leaves, search=search)
+    assert learned.trials[1].best > learned.trials[0].best + 1
+    assert learned.model.log_likelihood(rows).mean() > learned.trials[0].best + 1
+    for start in (
+        pcircuit.rat_spn(None, 4, 1, data=rows, leaves=leaves),
+        pcircuit.chow_liu_circuit(rows, leaves=leaves),
+    ):
+        fitted, history = start.fit_em(rows, num_epochs=20, pseudocount=0.1)
+        assert history[-1] > learned.trials[0].best
+        assert type(fitted.inputs[3].leaves) is Poisson
+    batches, _ = start.fit_em(rows, num_epochs=5, batch_size=100, rng=0)
+    assert batches.log_likelihood(rows).mean() > learned.trials[0].best
