@@ -36,7 +36,10 @@ from pcircuit.leaves import Rescaled
 from pcircuit.regions import InputRegion, LeafFamily
 
 T = TypeVar("T")
-TABLE_VALUES = 2**21  # of the tables of a block: they stay in the cache where rows are narrow
+TABLE_VALUES = 2**20  # of the tables of a block: they stay in the cache where rows are narrow
+LEAF_VALUES = (
+    2**13
+)  # of one variable: temporary arrays of 64 KB come from memory that was used before
 LEAST_ROWS, MOST_ROWS = 64, 4096  # of a block
 LOWEST_LOG = float(LEAST_DENSITY * np.log(2.0))
 
@@ -103,7 +106,9 @@ def at_rows(circuit: Circuit, values: Floats, rows: slice) -> AtRows:
     n = len(values)
     shape = _shape(circuit, n)
     packed, regions = shape.packed, list(circuit.regions)
-    tables, leaf_of = packed.tables.copy(), circuit.vtree.leaf_of().tolist()
+    is_mixed = len(shape.dense) < circuit.num_variables
+    tables = packed.tables.copy() if is_mixed else np.empty_like(packed.tables)
+    leaf_of = circuit.vtree.leaf_of().tolist()
     codes = np.empty(values.shape, dtype=np.int64)
     codes[:] = np.arange(n)[:, None]
     log_scale = np.zeros(values.shape)
@@ -114,11 +119,14 @@ def at_rows(circuit: Circuit, values: Floats, rows: slice) -> AtRows:
         logs = np.asarray(region.leaves.log_density(values[:, v])).T
         top = logs.max(axis=0)
         log_scale[:, v] = top = np.where(top > -np.inf, top, 0.0)
-        logs, start, K = logs - top, packed.table_start[v], region.num_units
+        logs, start, K = logs - top, packed.table_start[v], len(logs)
         filled = tables[start : start + K * (packed.categories[v] + 1)].reshape(K, -1)
-        np.exp(np.maximum(logs, LOWEST_LOG), out=filled[:, :n])
+        filled[:, n:] = 1.0
+        here = filled[:, :n]
+        np.maximum(logs, LOWEST_LOG, out=here)
+        np.exp(here, out=here)
         if n and logs.min() == -np.inf:
-            filled[:, :n][logs == -np.inf] = 0.0
+            here[logs == -np.inf] = 0.0
         leaves = unchecked(_Filled, logs=logs, filled=filled)
         regions[leaf_of[v]] = unchecked(InputRegion, variable=v, leaves=leaves)
     new = {"packed": packed._replace(tables=tables)} | shape.work
@@ -156,8 +164,9 @@ def _shape(circuit: Circuit, num_rows: int) -> _Shape:
 
 def block_rows(circuit: Circuit) -> int:
     """How many rows a block of a circuit has."""
-    dense = sum(region.num_units for region in circuit.inputs if not region.num_categories)
-    return int(np.clip(1 << (TABLE_VALUES // max(dense, 1)).bit_length(), LEAST_ROWS, MOST_ROWS))
+    units = [region.num_units for region in circuit.inputs if not region.num_categories]
+    most = min(TABLE_VALUES // max(sum(units), 1), LEAF_VALUES // max(units, default=1))
+    return int(np.clip(1 << max(most, 1).bit_length() - 1, LEAST_ROWS, MOST_ROWS))
 
 
 def by_blocks(
