@@ -45,11 +45,14 @@ if TYPE_CHECKING:  # what editors and type checkers see
         fit_mixture as fit_mixture,
         maximize as maximize,
     )
-    from pcircuit.learning.start_circuits import hclt as hclt, rat_spn as rat_spn
+    from pcircuit.learning.start_circuits import (
+        hclt as hclt,
+        hmm as hmm,
+        rat_spn as rat_spn,
+    )
     from pcircuit.moments.expected_units import (
         expected_node_likelihoods as expected_node_likelihoods,
     )
-    from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments, exact_moments as exact_moments
     from pcircuit.operations.conditions import (
         condition as condition,
@@ -169,10 +172,10 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     ),
     "learning.start_circuits": (
         "hclt",
+        "hmm",
         "rat_spn",
     ),
     "moments.expected_units": ("expected_node_likelihoods",),
-    "moments.means": ("unit_means",),
     "moments.moments": (
         "Moments",
         "exact_moments",

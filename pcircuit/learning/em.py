@@ -42,7 +42,7 @@ row.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
@@ -58,6 +58,7 @@ from pcircuit.arguments import (
     Seed,
     check_flag,
     check_generator,
+    check_integers,
     check_number,
     check_whole_number,
 )
@@ -75,6 +76,7 @@ from pcircuit.inference.flows import (
     density_flows,
     expected_flows,
     flow_seconds,
+    region_slices,
 )
 from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, log_parts, tiny_circuit
 from pcircuit.inference.sampling import sample
@@ -98,6 +100,7 @@ def fit_em(
     steps: EMSteps | None = None,
     watch: EMWatch | None = None,
     n_jobs: int | None = None,
+    tied: bool | Sequence[Sequence[int]] = False,
     **keywords: Any,
 ) -> tuple[Circuit, Floats]:
     """Fit all parameters of a circuit by expectation maximisation.
@@ -121,6 +124,9 @@ def fit_em(
         When to stop early, and how progress is shown.  Default: neither.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
+    tied : bool or sequence of sequences of int
+        Groups of regions that share their parameters, and keep doing so: their flows are added.  True: all whose
+        parameters are equal at the start, as those of the steps of a chain (`hmm`).  Default: none.
     **keywords
         Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`) as
         short forms: ``fit_em(circuit, data, batch_size=256)``.
@@ -174,9 +180,12 @@ def fit_em(
     history: list[float] = []
     flows: tuple[Floats, ...] = ()
     kind = _TableSteps if circuit.is_categorical else _DensitySteps
+    groups = _tied_groups(circuit, tied)
+    if not circuit.is_categorical:
+        circuit = with_priors(circuit, rows, groups)
     em = kind(circuit, rows, num_epochs, pseudocount, same_rows=steps.batch_size is None)
     if not steps.is_full:  # what the circuit expects of rows drawn from itself
-        flows = tuple(total_weight * part for part in em.expected())
+        flows = tuple(total_weight * part for part in _added(circuit, groups, *em.expected()))
     number = 0
     with watch.bar(num_epochs) as advance, workers(n_jobs) as pool:
         for _ in range(num_epochs):
@@ -189,7 +198,8 @@ def fit_em(
                 ):  # also where the rows weigh so little beside others that it underflows
                     continue
                 edges, inputs, log = em.flows(rows[batch], counted, n_jobs, pool)
-                flows = _averaged(flows, (edges, inputs), steps.share(number), share)
+                new = _added(circuit, groups, edges, inputs)
+                flows = _averaged(flows, new, steps.share(number), share)
                 em.step(*flows)
                 total, number = total + log, number + 1
             history.append(total / total_weight)
@@ -251,7 +261,7 @@ class _DensitySteps:
         self, circuit: Circuit, rows: Any, num_epochs: int, pseudocount: float, *, same_rows: bool
     ) -> None:
         self._passes, self._pseudocount = num_epochs, pseudocount
-        self.circuit = with_priors(circuit, rows)
+        self.circuit = circuit
 
     def expected(self) -> tuple[Floats, Floats]:
         """What the start circuit expects of a row drawn from itself, about: of rows that are drawn."""
@@ -287,17 +297,72 @@ def _maximized(circuit: Circuit, edges: Floats, inputs: Floats, pseudocount: flo
     return with_leaves(with_parameters(circuit, packed), leaves)
 
 
-def with_priors(circuit: Circuit, rows: Floats) -> Circuit:
-    """The circuit whose leaves know mean, spread and rounding of their columns, where they ask for these.
+def with_priors(circuit: Circuit, rows: Floats, groups: list[list[int]]) -> Circuit:
+    """The circuit whose leaves know mean, spread and rounding of their columns, or of those of tied leaves.
 
     Shapes: rows (N, V).
     """
-    leaves = {
-        v: region.leaves.with_prior(rows[:, v])
-        for v, region in enumerate(circuit.inputs)
-        if not region.num_categories
-    }
+    leaf_of = circuit.vtree.leaf_of().tolist()
+    together = {r: group for group in groups for r in group}
+    leaves: dict[int, Any] = {}
+    for v, region in enumerate(circuit.inputs):
+        group = together.get(leaf_of[v], [leaf_of[v]])
+        if not region.num_categories and v not in leaves:
+            columns = [circuit.regions[r].variable for r in group]  # type: ignore[union-attr]
+            found = region.leaves.with_prior(rows[:, columns].ravel())
+            leaves |= dict.fromkeys(columns, found) if len(columns) > 1 else {v: found}
     return with_leaves(circuit, leaves)
+
+
+def _tied_groups(circuit: Circuit, tied: bool | Sequence[Sequence[int]]) -> list[list[int]]:
+    """Groups of two regions or more that share their parameters."""
+    if isinstance(tied, bool):
+        groups: list[list[int]] = []
+        for r, region in enumerate(circuit.regions if tied else ()):
+            for group in groups:
+                if _have_equal_parameters(circuit.regions[group[0]], region):
+                    group.append(r)
+                    break
+            else:
+                groups.append([r])
+        return [group for group in groups if len(group) > 1]
+    expected = f"groups of regions out of 0..{circuit.num_regions - 1}, none of them twice"
+    found = [
+        check_integers(group, "tied", expected, 0, circuit.num_regions - 1).tolist()
+        for group in tied
+    ]
+    flat = [r for group in found for r in group]
+    if len(set(flat)) < len(flat):
+        raise ValueError(f"`tied` must be {expected}")
+    for group in found:
+        for r in group[1:]:
+            if not _have_equal_parameters(circuit.regions[group[0]], circuit.regions[r]):
+                raise ValueError(
+                    f"`tied` has regions {group[0]} and {r} in one group, which must begin with equal parameters"
+                )
+    return found
+
+
+def _have_equal_parameters(one: Any, other: Any) -> bool:
+    """Whether the leaves, or the weights, of two regions are equal."""
+    if one.is_input or other.is_input:
+        return one.is_input and other.is_input and one.leaves == other.leaves
+    same = one.is_sparse == other.is_sparse and one.weights.shape == other.weights.shape
+    return bool(same and np.array_equal(one.dense_weights(), other.dense_weights()))
+
+
+def _added(
+    circuit: Circuit, groups: list[list[int]], edges: Floats, inputs: Floats
+) -> tuple[Floats, Floats]:
+    """Flows in which the regions of each group have those of all of them."""
+    if not groups:
+        return edges, inputs
+    flows, parts = np.concatenate([edges, inputs]), region_slices(circuit)
+    for group in groups:
+        total = sum(flows[parts[r]] for r in group)
+        for r in group:
+            flows[parts[r]] = total
+    return flows[: len(edges)], flows[len(edges) :]
 
 
 def _averaged(

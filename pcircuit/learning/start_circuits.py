@@ -60,6 +60,7 @@ from pcircuit.arguments import (
     check_generator,
     check_integers,
     check_memory,
+    check_numbers,
     check_whole_number,
     shown,
 )
@@ -332,6 +333,92 @@ def hclt(
         lambda v, rows: _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng),
         lambda rows: _transitions(rows, num_latents, rng),
     )
+
+
+def hmm(
+    length: int,
+    num_states: int,
+    *,
+    leaves: Any,
+    start: ArrayLike | None = None,
+    transitions: ArrayLike | None = None,
+    rng: Seed = 0,
+) -> Circuit:
+    """Hidden Markov model of sequences as a circuit: variable t is the value at step t.
+
+    ``p(x) = sum_z p(z_0) prod_t p(z_t | z_t-1) p(x_t | z_t)``
+
+    Parameters
+    ----------
+    length : int
+        T >= 1, steps of the longest sequence; shorter ones have missing values at the end.
+    num_states : int
+        K >= 1.
+    leaves : LeafFamily or (K, C) float array_like
+        p(x_t | z_t), the same at every step: a family with K units, or a table of categories.
+    start : (K,) float array_like, optional
+        p(z_0).  Default: drawn.
+    transitions : (K, K) float array_like, optional
+        p(z_t | z_t-1), a row for each state before.  Default: drawn, 0.9 of it on the diagonal.
+    rng : int or numpy.random.Generator
+        Seed or generator of what is drawn.  Default 0.
+
+    Returns
+    -------
+    Circuit
+        On a chain; ``fit_em(circuit, rows, tied=True)`` keeps the steps alike.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as described.
+
+    Notes
+    -----
+    One step of `fit_em` without a pseudocount is one of Baum and Welch where all sequences have full length.
+
+    References
+    ----------
+    L. Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech recognition, Proc. IEEE
+    77.
+
+    Examples
+    --------
+    >>> chain = hmm(5, 2, leaves=[[0.9, 0.1], [0.2, 0.8]], start=[0.5, 0.5], transitions=[[0.9, 0.1], [0.1, 0.9]])
+    >>> bool(np.isclose(np.exp(chain.log_likelihood([[0, -1, -1, -1, -1]]))[0], 0.5 * 0.9 + 0.5 * 0.2))
+    True
+    """
+    length = check_whole_number(length, "length", 1)
+    num_states = check_whole_number(num_states, "num_states", 1)
+    rng = check_generator(rng)
+    first, following = (
+        _transitions(rows, num_states, rng)
+        if given is None
+        else check_numbers(given, name, f"probabilities of shape {size}", size, least=0).reshape(
+            rows, num_states
+        )
+        for given, name, size, rows in (
+            (start, "start", (num_states,), 1),
+            (transitions, "transitions", (num_states, num_states), num_states),
+        )
+    )
+    nested: Any = [length - 1]
+    for t in range(length - 2, -1, -1):
+        nested = [t, nested]
+    units, step = np.arange(num_states)[:, None], InputRegion(0, leaves)
+    if step.num_units != num_states:
+        raise ValueError(
+            f"`leaves` must have {num_states} units, one for each state, found {step.num_units}"
+        )
+    vtree = VTree.from_nested(nested)
+    regions: list[InputRegion | InnerRegion] = []
+    for r, v in enumerate(vtree.variables.tolist()):
+        if v >= 0:
+            regions.append(InputRegion(v, step.leaves))
+            continue
+        products = np.repeat(units, len(vtree.children(r)), axis=1)
+        regions.append(InnerRegion(products, first if r == vtree.root else following))
+    return Circuit(vtree, regions)
 
 
 def _input_rows(

@@ -151,6 +151,7 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
     what, bars, seen = _bars(region, None if page.row is None else page.row[region.variable])
     top = max(float(bars.max()), 1e-300)
     for k, table in enumerate(bars):
+        said = table if region.num_categories else region.leaves.said(k)
         centre, y = page.place(r, k)
         unit_id = int(page.circuit.offsets[r]) + k
         left, bar = centre - INPUT_STEP / 2 + 4, (INPUT_STEP - 8) / len(table)
@@ -164,7 +165,7 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
                 SKY,
                 4,
                 key=f"n{unit_id}",
-                tip=_tip(page, r, f"input {k}", unit_id, what, region.leaves.said(k)),
+                tip=_tip(page, r, f"input {k}", unit_id, what, said),
             )
         )
         for c, p in enumerate(table):
