@@ -220,7 +220,7 @@ class Circuit(Immutable):
     @cached_property
     def inputs(self) -> tuple[InputRegion, ...]:
         """The input region of each variable, by variable: a tuple of V InputRegion."""
-        return tuple(self.regions[r] for r in self.vtree.leaf_of().tolist())  # type: ignore[misc]
+        return tuple(self.regions[r] for r in self.vtree.leaf_of().tolist())
 
     @cached_property
     def is_categorical(self) -> bool:
@@ -414,7 +414,7 @@ def check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
         )
         if not isinstance(region, needed):
             fail(r, f"found {type(region).__name__}, but the v-tree node {why}")
-        if variables[r] >= 0:
+        if region.is_input:
             if region.variable != variables[r]:
                 fail(
                     r,

@@ -59,8 +59,9 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
     """
     check_circuit(circuit)
     if not circuit.is_categorical:
-        values: Any = check_values(circuit, np.asarray(without_masks(row))[None], name)[0]
-        return values
+        given: Any = np.asarray(without_masks(row))[None]
+        values: Any = check_values(circuit, given, name)
+        return np.asarray(values[0])
     array = integer_entries(row, name)
     if array.ndim != 1:
         raise ValueError(

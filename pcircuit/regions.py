@@ -4,22 +4,7 @@ See `pcircuit.circuit` for what regions are for.
 
 The K input units of a variable are distributions of one *family*: tables of categories, normal distributions, counts.
 A family is one class, an object of it all K units, with arrays of which row k belongs to unit k.  What a circuit can be
-asked follows from the methods of its families, no query looks at their kind:
-
-    log_density(x)                 (N, K)     ln of the density of each unit; 0 where x is NaN, which means missing
-    log_bound()                    (K,)       ln of its largest value
-    statistics(x, flows)           (K, S)     additive sums over rows with flows (N, K): the E-step of EM
-    maximize(statistics, a)        a family   the M-step, with pseudocount a
-    overlap2(other), overlap3()    (K, K'), (K, K, K)     integrals of products of two and three densities
-    sample(units, rng)             (N,)       a draw of unit units[n] for each n
-    mode()                         (K,)       where each density is largest
-    interval(low, high)            (K,)       P(low < X <= high)
-    condition(low, high)           a family   the units given low < X <= high
-    expectation(g)                 (K,)       E g(X)
-    cross_entropy(other)           (K, K')    -E ln of the other units
-    scores(x)                      (N, K, S)  gradients of log_density in the parameters
-    to_arrays(), from_arrays(a)               for files
-    like(x, num_units)             a family   equal units that fit a column: what EM begins with
+asked follows from the methods of its families, which `LeafFamily` lists; no query looks at their kind.
 
 Densities are with respect to one measure for each variable: counting on categories, length on real numbers, both where
 a family has atoms.  So all sums over categories in this package are integrals, and nothing else changes.  A family from
@@ -30,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,18 +38,6 @@ class StructureError(ValueError):
     """A circuit lacks a property that is needed: consistent regions, or normalisation."""
 
 
-def _missing(name: str) -> Any:
-    """A method that says that a family lacks it."""
-
-    def method(self: LeafFamily, *arguments: Any) -> Any:
-        raise LeafError(
-            f"leaves of the family {type(self).__name__} have no method `{name}`, which this query needs: "
-            "define it, or ask what the methods that it has allow"
-        )
-
-    return method
-
-
 class LeafError(TypeError):
     """A query needs a method that a leaf family does not have."""
 
@@ -72,7 +45,7 @@ class LeafError(TypeError):
 class LeafFamily(Immutable):
     """What every family of leaves derives from: a frozen dataclass of arrays, row k for unit k.
 
-    A family defines `log_density`, and as many of the other methods of the module's head as it is to be asked for.
+    A family defines `log_density`, and as many of the other methods as it is to be asked for.
     Fields named in `shared` belong to all units together.
     """
 
@@ -83,20 +56,70 @@ class LeafFamily(Immutable):
     num_categories: int = 0  # C of a table of categories; other families have none
     is_discrete: ClassVar[bool] = False  # whether the values are whole numbers
 
-    log_density = _missing("log_density")
-    log_bound = _missing("log_bound")
-    statistics = _missing("statistics")
-    maximize = _missing("maximize")
-    overlap2 = _missing("overlap2")
-    overlap3 = _missing("overlap3")
-    sample = _missing("sample")
-    mode = _missing("mode")
-    interval = _missing("interval")
-    condition = _missing("condition")
-    expectation = _missing("expectation")
-    cross_entropy = _missing("cross_entropy")
-    scores = _missing("scores")
-    like = classmethod(_missing("like"))
+    def log_density(self, x: Any) -> Floats:
+        """(N, K) ln of the density of each unit; 0 where x is NaN, which means missing."""
+        raise self._lacks("log_density")
+
+    def log_bound(self) -> Floats:
+        """(K,) ln of the largest value of each density."""
+        raise self._lacks("log_bound")
+
+    def statistics(self, x: Any, flows: Any) -> Floats:
+        """(K, S) sums over rows with flows (N, K), additive: the E-step of EM."""
+        raise self._lacks("statistics")
+
+    def maximize(self, statistics: Any, pseudocount: float) -> LeafFamily:
+        """The M-step: units from their statistics."""
+        raise self._lacks("maximize")
+
+    def overlap2(self, other: Any) -> Floats:
+        """(K, K') integrals of products of two densities."""
+        raise self._lacks("overlap2")
+
+    def overlap3(self) -> Floats:
+        """(K, K, K) integrals of products of three densities."""
+        raise self._lacks("overlap3")
+
+    def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
+        """(N,) a draw of unit units[n] for each n."""
+        raise self._lacks("sample")
+
+    def mode(self) -> Floats:
+        """(K,) where each density is largest."""
+        raise self._lacks("mode")
+
+    def interval(self, low: Any, high: Any) -> Floats:
+        """(K,) P(low < X <= high)."""
+        raise self._lacks("interval")
+
+    def condition(self, low: float, high: float) -> LeafFamily:
+        """The units given low < X <= high."""
+        raise self._lacks("condition")
+
+    def expectation(self, g: Callable[[Any], Any]) -> Floats:
+        """(K,) E g(X)."""
+        raise self._lacks("expectation")
+
+    def cross_entropy(self, other: Any) -> Floats:
+        """(K, K') -E ln of the other units."""
+        raise self._lacks("cross_entropy")
+
+    def scores(self, x: Any) -> Floats:
+        """(N, K, S) gradients of `log_density` in the parameters."""
+        raise self._lacks("scores")
+
+    @classmethod
+    def like(cls, x: Any, num_units: int) -> LeafFamily:
+        """Equal units that fit a column x (N,): what EM begins with."""
+        raise cls._lacks("like")
+
+    @classmethod
+    def _lacks(cls, name: str) -> LeafError:
+        """What is said of a method that the family does not have."""
+        return LeafError(
+            f"leaves of the family {cls.__name__} have no method `{name}`, which this query needs: define it, or "
+            "ask what the methods that it has allow"
+        )
 
     @property
     def num_units(self) -> int:
@@ -204,7 +227,7 @@ class LeafFamily(Immutable):
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        mine, its = self.to_arrays(), other.to_arrays()  # type: ignore[attr-defined]
+        mine, its = self.to_arrays(), other.to_arrays()
         return all(
             part == its[name] if isinstance(part, LeafFamily) else np.array_equal(part, its[name])
             for name, part in mine.items()
@@ -318,7 +341,9 @@ class Categorical(LeafFamily):
 
     def overlap3(self) -> Floats:
         """(K, K, K) sum_c p_a(c) p_b(c) p_d(c)."""
-        return np.einsum("ac,bc,dc->abd", self.probs, self.probs, self.probs, optimize=True)
+        return np.asarray(
+            np.einsum("ac,bc,dc->abd", self.probs, self.probs, self.probs, optimize=True)
+        )
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) a category for each unit, by inversion of one uniform number.
@@ -331,7 +356,7 @@ class Categorical(LeafFamily):
 
     def mode(self) -> Floats:
         """(K,) the most probable category."""
-        return self.probs.argmax(axis=1).astype(np.float64)
+        return np.asarray(self.probs.argmax(axis=1).astype(np.float64))
 
     def interval(self, low: float, high: float) -> Floats:
         """(K,) P(low < X <= high)."""
@@ -409,7 +434,7 @@ class InputRegion(Immutable):
     variable: int
     leaves: LeafFamily
 
-    is_input: ClassVar[bool] = True
+    is_input: ClassVar[Literal[True]] = True
     is_sparse: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # what may be given; the fields say what is kept
@@ -513,7 +538,7 @@ class InnerRegion(Immutable):
     products: Ints
     weights: Weights
 
-    is_input: ClassVar[bool] = False
+    is_input: ClassVar[Literal[False]] = False
     num_categories: ClassVar[int] = 0
 
     if TYPE_CHECKING:  # what may be given; the fields say what is kept

@@ -69,12 +69,12 @@ class _Filled(LeafFamily):
     @property
     def num_categories(self) -> int:  # type: ignore[override]
         """B, room for as many rows."""
-        return self.filled.shape[1] - 1
+        return int(self.filled.shape[1]) - 1
 
     @property
     def num_statistics(self) -> int:
         """B: the flow of each row."""
-        return self.filled.shape[1] - 1
+        return int(self.filled.shape[1]) - 1
 
     @property
     def probs(self) -> Floats:

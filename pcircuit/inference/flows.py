@@ -20,7 +20,6 @@ Sums over the products that use the same unit: in the downward pass, flows of pr
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -213,9 +212,9 @@ def density_flows(
         return edges, np.concatenate(statistics_of(circuit, block, inputs)), log
 
     parts = by_blocks(circuit, values, n_jobs, in_numpy, of_block)
-    edges, inputs, log = functools.reduce(
-        lambda mine, more: tuple(a + b for a, b in zip(mine, more, strict=True)), parts
-    )
+    edges, inputs, log = next(parts)
+    for more in parts:
+        edges, inputs, log = edges + more[0], inputs + more[1], log + more[2]
     return Flows(edges, inputs, log, float(weights.sum()))
 
 

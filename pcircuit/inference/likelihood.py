@@ -136,7 +136,7 @@ def log_likelihood(
 def _of_densities(block: AtRows) -> Floats:
     """(n,) log-likelihoods of a block of rows."""
     logs = log_likelihood(block.circuit, block.codes, n_jobs=1)
-    return logs + block.log_scale.sum(axis=1)
+    return np.asarray(logs + block.log_scale.sum(axis=1))
 
 
 def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:

@@ -290,7 +290,7 @@ def _table(
     if region.is_input and not region.num_categories:  # what is drawn is the unit
         starts = np.arange(region.num_units)
         return _Table(np.ones(len(starts)), starts, None, 0, region.variable, (), (starts,))
-    if not region.is_sparse:
+    if region.is_input or not region.is_sparse:
         probs = region.probs if region.is_input else region.weights
         K, L = probs.shape
         padded = 1 << (L - 1).bit_length()

@@ -190,8 +190,8 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
         blocks = _of_densities(circuit, check_values(circuit, data), 1)
         if directions is not None:
             P = _score_slices(circuit)[1]
-            _, directions = _checked_directions(directions, P)
-            blocks = (block @ directions for block in blocks)
+            matrix = _checked_directions(directions, P)[1]
+            blocks = (block @ matrix for block in blocks)
         return np.concatenate(list(blocks))
     rows, parts = as_integer_table(circuit, data), region_slices(circuit)
     P = max(part.stop for part in parts)

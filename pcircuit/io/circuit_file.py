@@ -192,7 +192,7 @@ def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
     inner: list[Any] = [region for region in circuit.regions if not region.is_input]
     sparse = [region.weights for region in inner if region.is_sparse]
     columns = [
-        region.num_categories if region.is_input else region.num_products  # type: ignore[union-attr]
+        region.num_categories if region.is_input else region.num_products
         for region in circuit.regions
     ]
     return _leaves_to_arrays(circuit) | {
@@ -333,7 +333,7 @@ def _leaves_to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
 
 def _family_to_arrays(family: LeafFamily, prefix: str) -> dict[str, np.ndarray]:
     """The arrays of a family, and of families inside of it."""
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for name, part in family.to_arrays().items():
         here = f"{prefix}.{name}"
         if isinstance(part, LeafFamily):

@@ -265,7 +265,7 @@ class _DensitySteps:
 
     def expected(self) -> tuple[Floats, Floats]:
         """What the start circuit expects of a row drawn from itself, about: of rows that are drawn."""
-        rows = sample(self.circuit, EXPECTED_ROWS, rng=0)
+        rows: Any = sample(self.circuit, EXPECTED_ROWS, rng=0)
         flows = density_flows(self.circuit, rows, np.full(EXPECTED_ROWS, 1 / EXPECTED_ROWS), 1)
         return flows.edges, flows.inputs
 
@@ -346,7 +346,7 @@ def _tied_groups(circuit: Circuit, tied: bool | Sequence[Sequence[int]]) -> list
 def _have_equal_parameters(one: Any, other: Any) -> bool:
     """Whether the leaves, or the weights, of two regions are equal."""
     if one.is_input or other.is_input:
-        return one.is_input and other.is_input and one.leaves == other.leaves
+        return bool(one.is_input and other.is_input and one.leaves == other.leaves)
     same = one.is_sparse == other.is_sparse and one.weights.shape == other.weights.shape
     return bool(same and np.array_equal(one.dense_weights(), other.dense_weights()))
 

@@ -146,7 +146,7 @@ def rat_spn(
             data, leaves, lambda codes, sizes: rat_spn(sizes, num_units, depth, rng)
         )
     expected = "a whole number of at least 1 for each variable (for 14 binary ones [2] * 14)"
-    categories = check_integers(num_categories, "num_categories", expected, 1)
+    categories = check_integers(num_categories, "num_categories", expected, 1)  # type: ignore[arg-type]
     if categories.ndim != 1 or not categories.size:
         raise ValueError(f"`num_categories` must be {expected}, found shape {categories.shape}")
     num_units = check_whole_number(num_units, "num_units", 1)

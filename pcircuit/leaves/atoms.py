@@ -74,7 +74,7 @@ class Atoms(LeafFamily):
     @property
     def share(self) -> Floats:
         """(K,) the probability of the rest."""
-        return np.maximum(1.0 - self.probs.sum(axis=1), 0.0)
+        return np.asarray(np.maximum(1.0 - self.probs.sum(axis=1), 0.0))
 
     def log_density(self, x: Any) -> Floats:
         """(N, K) ln of the probability of an atom, or of the density of the rest; 0 where x is NaN.
@@ -92,7 +92,7 @@ class Atoms(LeafFamily):
         """(K,) ln of the largest probability or density."""
         with np.errstate(divide="ignore"):
             rest = np.log(self.share) + self.rest.log_bound()
-            return np.maximum(np.log(self.probs.max(axis=1)), rest)
+            return np.asarray(np.maximum(np.log(self.probs.max(axis=1)), rest))
 
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, A + 1 + S) flow of each atom, of the rest, and the statistics of the rest.

@@ -62,7 +62,7 @@ class Counts(LeafFamily):
 
     def mode(self) -> Floats:
         """(K,) the most probable count."""
-        return self.log_masses(self.support()).argmax(axis=0).astype(float)
+        return np.asarray(self.log_masses(self.support()).argmax(axis=0).astype(float))
 
     def overlap2(self, other: Counts) -> Floats:
         """(K, K') sum_x p_a(x) p_b(x)."""
@@ -72,7 +72,7 @@ class Counts(LeafFamily):
     def overlap3(self) -> Floats:
         """(K, K, K) sum_x p_a(x) p_b(x) p_c(x)."""
         p = np.exp(self.log_masses(self.support()))
-        return np.einsum("xa,xb,xc->abc", p, p, p, optimize=True)
+        return np.asarray(np.einsum("xa,xb,xc->abc", p, p, p, optimize=True))
 
     def interval(self, low: Any, high: Any) -> Floats:
         """(K,) P(low < X <= high), or (N, K) for arrays (N,)."""

@@ -81,7 +81,7 @@ class Gaussian(LeafFamily):
         missing = np.isnan(x)
         if missing.any():
             logs[:, missing] = 0.0
-        return logs.T
+        return np.asarray(logs.T)
 
     def log_bound(self) -> Floats:
         """(K,) ln of the densities at the means."""
@@ -179,7 +179,7 @@ class Gaussian(LeafFamily):
     def cross_entropy(self, other: Gaussian) -> Floats:
         """(K, K') -E_a ln p_b = ln(sigma_b sqrt(2 pi)) + (sigma_a^2 + (mu_a - mu_b)^2) / (2 sigma_b^2)."""
         square = self.std[:, None] ** 2 + np.subtract.outer(self.mean, other.mean) ** 2
-        return square / (2 * other.std**2) + np.log(other.std) + 0.5 * LOG_2_PI
+        return np.asarray(square / (2 * other.std**2) + np.log(other.std) + 0.5 * LOG_2_PI)
 
     def scores(self, x: Any) -> Floats:
         """(N, K, 2) gradients in the mean, in units of sigma, and in ln sigma: z and z^2 - 1, z = (x - mu) / sigma.

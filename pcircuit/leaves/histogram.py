@@ -110,7 +110,7 @@ class Histogram(LeafFamily):
     def overlap3(self) -> Floats:
         """(K, K, K) the same of three units, with squared widths."""
         scaled = self.probs / self.widths ** (2 / 3)
-        return np.einsum("ax,bx,cx->abc", scaled, scaled, scaled, optimize=True)
+        return np.asarray(np.einsum("ax,bx,cx->abc", scaled, scaled, scaled, optimize=True))
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws.
@@ -120,7 +120,7 @@ class Histogram(LeafFamily):
         sums = np.cumsum(self.probs, axis=1)
         u = rng.random((len(units), 2))
         place = ((sums / sums[:, -1:])[units] <= u[:, :1]).sum(axis=1)
-        return self.edges[place + 1] - self.widths[place] * u[:, 1]
+        return np.asarray(self.edges[place + 1] - self.widths[place] * u[:, 1])
 
     def mode(self) -> Floats:
         """(K,) the upper end of the highest bar."""

@@ -130,7 +130,7 @@ class NegativeBinomial(Counts):
         x, r, mu = np.asarray(x)[:, None], self.size, self.mean
         of_mean = (x - mu) * r / (mu + r)
         of_size = r * (digamma(x + r) - digamma(r) - np.log1p(mu / r) + (mu - x) / (mu + r))
-        return np.nan_to_num(np.stack([of_mean, of_size], axis=2), nan=0.0)
+        return np.asarray(np.nan_to_num(np.stack([of_mean, of_size], axis=2), nan=0.0))
 
     @classmethod
     def like(cls, x: Any, num_units: int) -> NegativeBinomial:

@@ -65,13 +65,15 @@ class Poisson(Counts):
         """
         from scipy.special import gammaln
 
-        return np.multiply.outer(x, np.log(self.rate)) - self.rate - gammaln(x + 1.0)[:, None]
+        return np.asarray(
+            np.multiply.outer(x, np.log(self.rate)) - self.rate - gammaln(x + 1.0)[:, None]
+        )
 
     def mode(self) -> Floats:
         """(K,) the rates, rounded down."""
         return np.floor(self.rate)
 
-    def overlap2(self, other: Poisson) -> Floats:
+    def overlap2(self, other: Any) -> Floats:
         """(K, K') sum_x p_a(x) p_b(x), in closed form."""
         from scipy.special import ive
 

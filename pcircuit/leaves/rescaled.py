@@ -61,15 +61,15 @@ class Rescaled(LeafFamily):
 
     def log_bound(self) -> Floats:
         """(K,) ln of the largest densities."""
-        return self.base.log_bound() - self.log_factor
+        return np.asarray(self.base.log_bound() - self.log_factor)
 
     def overlap2(self, other: Rescaled) -> Floats:
         """(K, K') integrals of products of two."""
-        return self.base.overlap2(other.base) * np.exp(-self.log_factor)
+        return np.asarray(self.base.overlap2(other.base) * np.exp(-self.log_factor))
 
     def overlap3(self) -> Floats:
         """(K, K, K) integrals of products of three."""
-        return self.base.overlap3() * np.exp(-2 * self.log_factor)
+        return np.asarray(self.base.overlap3() * np.exp(-2 * self.log_factor))
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws.
@@ -96,7 +96,7 @@ class Rescaled(LeafFamily):
 
     def cross_entropy(self, other: Rescaled) -> Floats:
         """(K, K') -E_a ln p_b."""
-        return self.base.cross_entropy(other.base) + self.log_factor
+        return np.asarray(self.base.cross_entropy(other.base) + self.log_factor)
 
     def scores(self, x: Any) -> Floats:
         """(N, K, S) gradients in the parameters, which the measure does not change.

@@ -123,7 +123,9 @@ def _flows_of_row(circuit: Circuit, row: Evidence) -> list[Floats]:
 def _width(region: Any, labels: list[str]) -> float:
     """The width of a region's panel."""
     if region.is_input:
-        return max(INPUT_STEP * region.num_units, 7.0 * len(labels[region.variable])) + 2 * PAD
+        return float(
+            max(INPUT_STEP * region.num_units, 7.0 * len(labels[region.variable])) + 2 * PAD
+        )
     return float(
         max(SUM_STEP * region.num_units, PRODUCT_STEP * region.num_products, 40.0) + 2 * PAD
     )
