@@ -72,7 +72,7 @@ def measure(case: str) -> None:
     import hld
     import pcircuit
 
-    pcircuit.warm_up(moments=True)
+    pcircuit.warm_up()
     table = CASES[case]()
     found = dict.fromkeys(STAGES, 0.0)
     open_stages: list[list] = []

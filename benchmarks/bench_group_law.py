@@ -231,7 +231,7 @@ def time_level(num_series: int = 300, moved: int = 40, n: int = 3000, T: int = 1
 
 
 def main(what: str) -> None:
-    """Print the tables of docs/variation.md."""
+    """Print the tables of benchmarks/groups.md."""
     for name, series in SERIES.items() if what != "time" else ():
         held = Held(*series())
         for G in [G for G in SIZES if len(held.tables) > G]:

@@ -1,6 +1,6 @@
 """Batches that differ by nature: level and power of the test among groups, beside the test against independent rows.
 
-    HLD_DATA=... python -m benchmarks.bench_groups                  prints the tables of docs/variation.md
+    HLD_DATA=... python -m benchmarks.bench_groups                  prints the tables of benchmarks/groups.md
 
 * level     on simulated groups: 60 rows of two kinds, in proportions that differ from group to group
 * real      Covertype by soil type, and with wilderness area, Census-Income by industry and occupation: a batch is 200

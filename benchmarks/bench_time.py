@@ -1,6 +1,6 @@
 """Dependent rows: the level of the test among stretches of time, beside the test against independent rows.
 
-    python -m benchmarks.bench_time                               prints the tables of docs/variation.md
+    python -m benchmarks.bench_time                               prints the tables of benchmarks/groups.md
     python -m benchmarks.bench_time columns                       the second of them alone
 
 Markov streams: a row is the one before with probability `stay`, else a fresh draw from a circuit, so that rows h apart

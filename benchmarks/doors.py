@@ -15,9 +15,7 @@ column of at least ten of them, levels in the first other column of at least thr
 from __future__ import annotations
 
 import argparse
-import ctypes
 import pathlib
-import subprocess
 import tempfile
 import warnings
 
@@ -28,9 +26,9 @@ from pandas.api.types import is_numeric_dtype
 import hld
 import hld.sql
 from hld.command.judging import is_large
-from hld.export.c_source import c_source
-from hld.export.plan import plan_of
+from hld.export.plan import codes_of
 
+from .c_programs import compiled
 from .paper import datasets
 
 LEARNED, BATCH, LONG, CALM, OWN, ALPHA = 2_000, 200, 2_000, 200, 40, 0.05
@@ -207,19 +205,11 @@ def least_effect(result):
 
 def exported(detector, folder):
     """The C program of a detector as a function of rows: p-value, and whether it is at most alpha."""
-    source, library, plan = folder / "model.c", folder / "model.so", plan_of(detector)
-    source.write_text(c_source(detector))
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
-    program = ctypes.CDLL(str(library))
-    sizes = (len(plan.chosen), len(plan.metrics), len(plan.metrics), 1)
+    call, _ = compiled(detector, folder)
 
     def judge(rows):
-        codes = np.ascontiguousarray(detector.encoder_.encode(rows)[0], dtype=np.int32)
-        found = [np.zeros(size) for size in sizes]
-        arrays = [ctypes.c_void_p(one.ctypes.data) for one in (codes, *found)]
-        if program.hld_test(arrays[0], ctypes.c_long(len(codes)), *arrays[1:]):
-            return np.nan, False  # rows with holes are refused
-        return found[-1][0], found[-1][0] <= ALPHA
+        found = call(codes_of(detector, rows))[1]
+        return found.pvalue, found.pvalue <= ALPHA
 
     return judge
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,
     )
+    from hld.detector.density import CircuitDensity as CircuitDensity
     from hld.detector.detector import HLDDetector as HLDDetector
     from hld.detector.detector import load as load, save as save
     from hld.planning.alternatives import Edit as Edit
@@ -67,6 +68,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "two_sample",
     ),
     "detector.chunks": ("judge_chunks",),
+    "detector.density": ("CircuitDensity",),
     "detector.detector": (
         "HLDDetector",
         "load",

@@ -8,13 +8,17 @@ exactly.  These entries are missing:
     None      in a table of Python objects, as are NaN, NaT and pandas.NA,
     masked    in a `numpy.ma` table of any kind, whatever lies under the mask,
 
-and in each of the latter three -1 as well.  Nothing else is turned into a category: 2.5 and "2" are refused.  Integers
-of any dtype, byte order and memory layout will do; unless they have to be read in another form, the array is neither
-copied nor modified.  Unsigned dtypes simply cannot hold a missing value: 2**64 - 1 is a number, not -1.
+In each of the latter three forms -1 marks a missing entry as well.  A mapping such as {0: 1} is a row in which variable
+0 has category 1 and all others are missing.
+
+Nothing else is turned into a category: 2.5 and "2" are refused.  Integers of any dtype, byte order and memory layout
+will do; unless they have to be read in another form, the array is neither copied nor modified.  Unsigned dtypes simply
+cannot hold a missing value: 2**64 - 1 is a number, not -1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,8 +29,10 @@ from pcircuit.arguments import (
     Floats,
     Ints,
     at,
+    check_integers,
     check_numbers,
     first,
+    is_listing,
     is_real,
     shown,
     without_masks,
@@ -37,8 +43,12 @@ from pcircuit.regions import LeafError
 MISSING = -1
 LARGEST = 1e150  # of a number: sums of squares stay finite
 MOST_WEIGHT = 1e100  # of a row: sums and squares of weights stay finite
-FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values"
-OBJECTS = "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"
+ENCODED = ": `fit_encoder` of hld makes categories of other tables"
+FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values" + ENCODED
+OBJECTS = (
+    "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"
+    + ENCODED
+)
 
 
 def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> Evidence:
@@ -59,10 +69,10 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
     """
     check_circuit(circuit)
     if not circuit.is_categorical:
-        given: Any = np.asarray(without_masks(row))[None]
-        values: Any = check_values(circuit, given, name)
+        given: Any = _plain_row(circuit, row, name)
+        values: Any = check_values(circuit, np.asarray(without_masks(given))[None], name)
         return np.asarray(values[0])
-    array = integer_entries(row, name)
+    array = integer_entries(_plain_row(circuit, row, name), name)
     if array.ndim != 1:
         raise ValueError(
             f"`{name}` must be one row of {circuit.num_variables} categories, found shape {array.shape}"
@@ -99,6 +109,8 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
             f"variable {v} has leaves of the family {type(circuit.inputs[v].leaves).__name__}, and this query is "
             "for tables of categories only"
         )
+    if isinstance(data, Mapping):
+        data = [_plain_row(circuit, data, name)]
     array = integer_entries(data, name)
     if array.ndim != 2 or array.shape[1] != circuit.num_variables:
         hint = (
@@ -122,6 +134,8 @@ def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Float
     Shapes: data (N, V) -> (N, V).
     """
     check_circuit(circuit)
+    if isinstance(data, Mapping):
+        data = [_plain_row(circuit, data, name)]
     expected = f"numbers, and NaN for missing values, of shape (N, {circuit.num_variables})"
     table = _float_entries(data, name, expected)
     if table.ndim != 2 or table.shape[1] != circuit.num_variables:
@@ -196,6 +210,24 @@ def _float_entries(data: object, name: str, expected: str) -> Floats:
             raise TypeError(f"`{name}` holds {shown(entry)}{at(place)}, expected {expected}")
         table[place] = np.nan if is_missing else entry
     return table
+
+
+def _plain_row(circuit: Circuit, row: Any, name: str) -> Any:
+    """The list of V entries that a mapping of variables to categories stands for; anything else as it is."""
+    if not isinstance(row, Mapping):
+        return row
+    V = circuit.num_variables
+    expected = f"a row, or a mapping from variables 0..{V - 1} to categories"
+    variables = check_integers(list(row), name, expected, 0, V - 1)
+    entries: list[Any] = [MISSING if circuit.is_categorical else np.nan] * V
+    for v, category in zip(variables.tolist(), row.values(), strict=True):
+        if is_listing(category):
+            raise ValueError(
+                f"`{name}` has several categories for variable {v}, expected one: sets are for events, "
+                "of `condition` and `log_probability`"
+            )
+        entries[v] = category
+    return entries
 
 
 def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:

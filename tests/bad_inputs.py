@@ -176,6 +176,7 @@ LAW = {"weights": ("[1.0]", "law"), "q": ("1.0", "quantile"), "p": ("0.5", "prob
 EM = {
     "batch_size": ("2", "count"),
     "step_size": ("0.5", ["0", "1.5", "nan", "'a'", "[0.1]"]),
+    "pseudocount_per": ("'step'", ["'batch'", "None", "1"]),
     "tolerance": ARGUMENTS["tolerance"],
 }
 OWN = {
@@ -345,7 +346,8 @@ MISTAKES = [
 ]
 HEAD = """# The mistakes that people make first
 
-Written by `python -m tests.bad_inputs > docs/bad-inputs.md`, and compared by a test; do not edit.
+This page shows twenty mistakes, and the sentence that each of them gets. Do not edit it:
+`python -m tests.bad_inputs > docs/bad-inputs.md` writes it.
 
 Nothing is cast silently to another value. An argument that cannot be used ends in a `TypeError` (of the wrong kind) or
 a `ValueError` (out of range) of one sentence that names it, before any work is done. A file that cannot be read or

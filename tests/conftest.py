@@ -125,7 +125,6 @@ def pytest_sessionstart(session):
         return
     reporter = session.config.pluginmanager.getplugin("terminalreporter")
     pcircuit.warm_up(
-        moments=bool(getattr(options, "numprocesses", None)),
         report=None
         if reporter is None
         else lambda name: reporter.write_line(f"kernels of {name}: compiled if the cache has none"),

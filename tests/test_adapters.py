@@ -27,6 +27,14 @@ SCRIPTS = {  # what each needs, and what it prints
         [r"^calm: \{'shift': False", r"^moved: \{'shift': True.*'columns': 'size'"],
     ),
     "sklearn_gate.py": ("sklearn", [r"accuracy on a calm batch: 0\.\d", r"^stopped: shift: p "]),
+    "fastapi_app.py": (
+        "fastapi",
+        [r"^calm \{'shift': False", r"^moved \{'shift': True.*'amount'", r"^wrong 422 \{'detail'"],
+    ),
+    "starlette_app.py": (
+        "starlette",
+        [r"^amounts x 1: .*'alarm': False", r"^amounts x 2: .*'alarm': True, 'alarm_row': 3\d\d\}"],
+    ),
     "pandera_check.py": (
         "pandera.pandas",
         [r"^calm: 500 rows pass$", r"^mixed up: .*does not follow"],

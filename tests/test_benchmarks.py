@@ -45,11 +45,9 @@ def there(module, name):
     """Whether a module has a name; benchmarks, which may need what is not installed, are looked up without running."""
     if module.startswith("benchmarks"):
         return is_written(module, name)
-    return (
-        hasattr(importlib.import_module(module), name)
-        if name
-        else importlib.util.find_spec(module) is not None
-    )
+    if name and hasattr(importlib.import_module(module), name):
+        return True
+    return importlib.util.find_spec(f"{module}.{name}" if name else module) is not None
 
 
 def is_written(module, name):

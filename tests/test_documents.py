@@ -15,6 +15,7 @@ from test_layers import ROOMS
 
 import hld
 from benchmarks.module_visits import Trace, mixed_table
+from hld.command.arguments import COMMANDS
 
 matplotlib.use("Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -22,6 +23,7 @@ FOLDERS = (
     ".",
     "docs",
     "docs/course",
+    "docs/extending",
     "docs/how-to",
     "docs/tutorials",
     "benchmarks",
@@ -36,10 +38,10 @@ PATH = re.compile(
 )
 TO_BE_WRITTEN = {
     "hld/metrics/wide.py",
+    "pcircuit/io/units.py",
     "pcircuit/operations/odds.py",
 }  # by who follows a worked example
-RUN_ELSEWHERE = {"README.md": "tests/test_readme.py", "extending.md": "tests/hld/test_extending.py"}
-SITE = {"docs/tutorials", "docs/how-to"}  # whose code tests/test_docs.py runs
+RUN_ELSEWHERE = {"README.md": "tests/test_readme.py", "metric.md": "tests/hld/test_extending.py"}
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
@@ -111,22 +113,76 @@ def blocks(page):
     ]
 
 
+NUMBER = re.compile(r"\d+\.?\d*(?:e[+-]?\d+)?")
+
+
+def shape(text):
+    """A text without its digits, which processors round differently, and how its columns are set."""
+    return " ".join(NUMBER.sub("#", text).split())
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
-def test_python_code_runs(page, tmp_path, monkeypatch):
+def test_python_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, capsys):
     for i, code in enumerate(blocks(page)):
         ast.parse(code, f"{page.name}, block {i + 1}")
-    if name_of(page.parent) in SITE or page == ROOT / "docs" / "index.md":
-        return
     if page.name in RUN_ELSEWHERE:
         assert page.name in (ROOT / RUN_ELSEWHERE[page.name]).read_text(encoding="utf-8")
         return
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     monkeypatch.chdir(tmp_path)  # some write files
+    monkeypatch.setattr("hld.command.arguments.COMMANDS", dict(COMMANDS))
+    monkeypatch.setattr("hld.command.models.size", None, raising=False)
     names: dict = {}
-    for i, code in enumerate(blocks(page)):
-        exec(compile(code, f"{page.name}, block {i + 1}", "exec"), names)
+    parts = CODE.split(
+        page.read_text(encoding="utf-8")
+    )  # texts, with language and code between them
+    for i in range(1, len(parts), 3):
+        if parts[i] != "python":
+            continue
+        exec(compile(parts[i + 1], f"{page.name}, block {i // 3 + 1}", "exec"), names)
+        printed = capsys.readouterr().out
+        if parts[i + 2].strip() == "prints":
+            assert shape(printed) == shape(parts[i + 4])
     pyplot.close("all")
+
+
+# pages that list, point elsewhere, or whose example is a command
+WITHOUT_EXAMPLE = {
+    "docs/architecture.md",
+    "docs/bad-inputs.md",
+    "docs/command-line.md",
+    "docs/course/index.md",
+    "docs/doors.md",
+    "docs/extending.md",
+    "docs/findings.md",
+    "docs/paper.md",
+    "docs/peers.md",
+    "docs/questions.md",
+    "docs/how-to/serve.md",
+}
+
+
+def test_pages_say_what_they_are_for_and_show_an_example_first():
+    for page in sorted((ROOT / "docs").glob("*.md")) + sorted((ROOT / "docs/how-to").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        assert re.match(r"# .+\n\n(?!Written)[A-Z]\w", text), name_of(page)
+        if name_of(page) not in WITHOUT_EXAMPLE:
+            assert "```python" in text[:3500] or "    hld " in text[:3500], name_of(page)
+
+
+def test_pages_on_extending_begin_with_the_number_of_places_and_fit_a_screen():
+    listed = re.findall(
+        r"\| (\d) \| \[.*\]\(extending/(\w+\.md)\)",
+        (ROOT / "docs" / "extending.md").read_text(encoding="utf-8"),
+    )
+    pages = sorted((ROOT / "docs" / "extending").glob("*.md"))
+    assert sorted(name for _, name in listed) == [page.name for page in pages]
+    words = {"one": "1", "two": "2", "three": "3", "four": "4"}
+    for number, name in listed:
+        lines = (ROOT / "docs" / "extending" / name).read_text(encoding="utf-8").splitlines()
+        assert words[re.search(r" touches (\w+) places?, ", lines[2])[1]] == number
+        assert len(lines) <= 80
 
 
 # -- docs/architecture.md ----------------------------------------------------------------------------------------

@@ -84,10 +84,7 @@ ROOMS = {  # as in docs/architecture.md
 }
 # modules beside the folders that are a floor of their own
 TOP = {"hld.__main__"}
-NUMBA = {
-    "pcircuit/kernels",
-    "pcircuit/moments/kernels",
-}
+NUMBA = {"pcircuit/kernels"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
 

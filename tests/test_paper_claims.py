@@ -22,22 +22,18 @@ pytestmark = pytest.mark.thorough
 @pytest.fixture(scope="module")
 def findings():
     """What the repository holds."""
-    variants = {
-        path.name: store.read_group(f"variants/{path.name}")
-        for path in sorted((store.FOLDER / "variants").glob("*"))
-    }
-    results = store.read_group("study")
-    if any("errors" not in result for result in results):
-        pytest.skip(
-            "the stored study has older settings and is being run again: python -m benchmarks.paper --full"
-        )
-    return Findings(results, variants)
+    return Findings.stored()
 
 
-def test_the_page_says_what_the_results_say(findings):
-    text = page.PAGE.read_text()
-    assert {name for _, name, *_ in page.MARK.findall(text)} == set(page.BLOCKS)
-    assert page.filled(text, findings) == text  # else: python -m benchmarks.paper report
+def test_the_pages_say_what_the_results_say(findings):
+    texts = [path.read_text() for path in page.PAGES]
+    assert {name for text in texts for _, name, *_ in page.MARK.findall(text)} == set(page.BLOCKS)
+    for text in texts:
+        assert page.filled(text, findings) == text  # else: python -m benchmarks.paper report
+
+
+def test_the_opening_table_has_every_claim_that_it_explains(findings):
+    assert page.opening(findings).count("\n") == 2 + len(claims.WHY)
 
 
 def test_results_are_those_of_the_settings(findings):
@@ -71,7 +67,7 @@ def test_the_tests_that_claims_name_exist(findings):
     shown = re.findall(r"((?:`test_\w+`(?:, )?)+) in `(tests/[\w/]+\.py)`", text)
     assert len(shown) > 10
     for names, file in shown:
-        source = (page.PAGE.parents[2] / file).read_text()
+        source = (page.ROOT / file).read_text()
         assert all(f"def {name}(" in source for name in re.findall(r"test_\w+", names))
 
 

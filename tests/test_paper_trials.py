@@ -1,8 +1,11 @@
 """The study's tests of many batches at a time are those of one at a time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import zoo
+from scipy.stats import binom
 
 import hld
 import pcircuit
@@ -11,6 +14,7 @@ from benchmarks.paper import (
     methods,
     models,
     settings,
+    spectra,
 )
 from hld import baselines
 
@@ -138,14 +142,69 @@ def test_binary_rows_and_categories_give_mmd_the_same_counts(rng):
         methods.MMDBatches(rows, rows, [2] * 9, "words", [0])
 
 
-def test_quantiles_are_those_of_the_public_test(circuit):
-    nodes = hld.select_nodes(circuit)
-    batch, alphas = pcircuit.sample(circuit, 15, rng=2), (0.1, 0.05, 0.01)
-    quantiles = methods.null_quantiles(hld.exact_moments(circuit, nodes), alphas)
-    for law in ("normal", "exact"):
-        test = hld.HLDTest(circuit, null=law)
-        thresholds = [test(batch, alpha=alpha).threshold for alpha in alphas]
-        np.testing.assert_allclose(np.sqrt(np.array(quantiles[law]) / 15), thresholds, rtol=1e-9)
+@pytest.mark.parametrize(
+    ("law", "options"),
+    [
+        ("normal", {"null": "normal"}),
+        ("exact", {}),
+        ("exact, 1+T/n", {"num_train": 90}),
+        ("whitened", {"metric": "whitened"}),
+        ("training rows", {"reference": "training"}),
+        ("whitened, training rows", {"metric": "whitened", "reference": "training"}),
+    ],
+)
+def test_distances_reject_what_the_public_test_rejects(circuit, law, options):
+    """Thresholds and decisions, over batches from far below to far above the threshold."""
+    settings_, nodes = replace(TINY, additions=True), hld.select_nodes(circuit)
+    laws, rows = methods.HLDLaws(circuit, nodes, settings_, 90), pcircuit.sample(circuit, 90, rng=1)
+    vectors = models.row_vectors(circuit, rows, nodes)
+    laws.against_rows(vectors, "training rows", settings_.alphas)
+    if "reference" in options:
+        options = {**options, "training_data": rows}
+    test = hld.HLDTest(circuit, **{"null": "exact", **options})
+    means = np.array(
+        [
+            vectors[np.random.default_rng(seed).integers(0, 90 if seed % 2 else 3, 15)].mean(axis=0)
+            for seed in range(40)
+        ]
+    )
+    found = laws.distances[f"HLD/leaf+sum/{law}"].rejects(means, 15)
+    for level, alpha in enumerate(settings_.alphas):
+        expected = [test.judge(mean, 15, alpha=alpha).reject for mean in means]
+        assert found[level].tolist() == expected
+    assert 0 < found.sum() < found.size
+
+
+def test_products_below_the_root_are_functions_of_the_sums():
+    """In a Hidden Chow-Liu tree with K states the rank of S grows by the K - 1 products that the root's sum hides."""
+    rng = np.random.default_rng(0)
+    rows = (rng.random((300, 5)) < np.array([0.2, 0.5, 0.8])[rng.integers(0, 3, (300, 1))]).astype(
+        int
+    )
+    circuit = pcircuit.hclt(rows, 3, rng=0)
+    found = methods.HLDLaws(
+        circuit,
+        hld.select_nodes(circuit, ("input", "sum", "product")),
+        replace(TINY, additions=True, node_sets=tuple(settings.NODE_SETS)),
+        100,
+    ).spectra
+    assert found["leaf+sum+prod"]["rank"] - found["leaf+sum"]["rank"] <= 2
+    assert found["products"]["R2 below the root"] == 1.0
+    assert sum(found["products"]["trace shares"]) == pytest.approx(1, abs=2e-4)
+
+
+def test_the_level_of_the_closed_form_is_that_of_drawn_statistics():
+    rng = np.random.default_rng(3)
+    covariance = np.diag([4.0, 1.0, 0.5, 0.1])
+    law = hld.gchi2.prepare(np.diag(covariance))
+    threshold = np.trace(covariance) + 1.6448536269514722 * np.sqrt(2 * (covariance**2).sum())
+    found = spectra.spectrum(covariance, law, [threshold])
+    drawn = (rng.normal(size=(200_000, 4)) ** 2 @ np.diag(covariance) > threshold).sum()
+    low, high = binom.ppf([1e-6, 1 - 1e-6], 200_000, found["levels"][0])
+    assert low - 1 <= drawn <= high + 1
+    assert found["rank"] == 4
+    assert found["leading"] == pytest.approx(4 / 5.6, abs=1e-4)
+    assert found["effective"] == pytest.approx(5.6**2 / 17.26, abs=0.01)
 
 
 def test_scalar_rejections_are_those_of_the_baselines(circuit):

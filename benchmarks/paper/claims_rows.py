@@ -11,7 +11,7 @@ from . import datasets
 from . import paper_values as paper
 from .claims import AGREES, DIFFERS, NOT_DONE, Claim, agreement
 from .findings import listed, short, span
-from .rates import circuits, mean_rate, ood_classes, rates
+from .rates import circuits, mean_rate, ood_classes
 from .tables import NAMES
 
 KINDS = {"model": "FPR_model", "data": "FPR_data", "ood": "detection"}
@@ -42,6 +42,10 @@ def row_claims(findings) -> dict:
             for kind, table in paper.MAIN[dataset].items()
             for T, printed in table.items()
         ]
+    sizes = ", ".join(map(str, paper.MAIN["tabular"]["model"]))
+    for dataset, name in (("tabular", "table 1"), ("mnist7", "table 2")):
+        heading = f"Columns of standard deviations over pairs in {name}: T = {sizes}"
+        groups[heading] = _deviations(findings, dataset)
     for alpha in (0.01, 0.1):
         rows = [
             _rates_row(findings, "tabular", kind, T, printed, paper.ALPHA_METHODS, alpha)
@@ -103,8 +107,12 @@ def _rates_row(findings, dataset, kind, T, printed, methods, alpha) -> Claim:
     """A row of a table of all methods."""
     theirs = [printed[method][0] for method in methods]
     ours = [findings.mean(dataset, kind, method, T, alpha) for method in methods]
-    verdict, detail = agreement(methods, theirs, ours, kind)
-    return Claim(f"{KINDS[kind]}, T = {T}", listed(theirs), _means(ours), verdict, detail)
+    verdict, detail = agreement(methods, theirs, _ranges(ours), kind)
+    text = _means(ours)
+    if alpha == 0.05 and findings.smoothed.of(dataset):  # the second full column
+        step = [findings.smoothed.mean(dataset, kind, method, T) for method in methods]
+        text += f"; smoothed per step: {_means(step)}"
+    return Claim(f"{KINDS[kind]}, T = {T}", listed(theirs), text, verdict, detail)
 
 
 def _node_rows(findings, dataset) -> list:
@@ -114,10 +122,12 @@ def _node_rows(findings, dataset) -> list:
     for name, (dim, printed) in paper.ABLATION[dataset].items():
         theirs = [printed[T][0] for T in paper.ABLATION_SIZES]
         ours = [
-            mean_rate(rates(results, "ood", f"HLD/{name}/normal", T), "datasets")
+            mean_rate(results, "ood", f"HLD/{name}/normal", T, over="datasets")
             for T in paper.ABLATION_SIZES
         ]
-        verdict, detail = agreement([f"T = {T}" for T in paper.ABLATION_SIZES], theirs, ours, "ood")
+        verdict, detail = agreement(
+            [f"T = {T}" for T in paper.ABLATION_SIZES], theirs, _ranges(ours), "ood"
+        )
         dims = [result["dims"][name] for result in results] if results else [0]
         if dataset == "mean":
             by_set = [
@@ -149,7 +159,9 @@ def _sweep_row(findings, architecture, row) -> Claim:
         return Claim(
             architecture, f"{units}; {log_likelihood:.2f}; {listed(theirs)}", "-", NOT_DONE
         )
-    verdict, detail = agreement([f"T = {T}" for T in paper.SWEEP_SIZES], theirs, ours, "ood")
+    verdict, detail = agreement(
+        [f"T = {T}" for T in paper.SWEEP_SIZES], theirs, _ranges(ours), "ood"
+    )
     found = span([sum(result["units"].values()) for result in results], 0)
     fits = span([result["history"][-1] for result in results], 2)
     return Claim(
@@ -159,6 +171,27 @@ def _sweep_row(findings, architecture, row) -> Claim:
         verdict,
         detail,
     )
+
+
+def _deviations(findings, dataset) -> list:
+    """The columns of standard deviations over pairs of a main table, one claim for each method."""
+    claims = []
+    for kind, table in paper.MAIN[dataset].items():
+        for method in paper.METHODS:
+            theirs = [printed[method][1] for printed in table.values()]
+            found = [findings.mean(dataset, kind, method, T, over="pairs") for T in table]
+            spans = [None if mean is None else mean.sd_range for mean in found]
+            verdict, detail = agreement([f"T = {T}" for T in table], theirs, spans, kind)
+            ours = ", ".join("-" if part is None else span(part, 2) for part in spans)
+            claims.append(
+                Claim(f"{KINDS[kind]}, {method}", listed(theirs, 2), ours, verdict, detail)
+            )
+    return claims
+
+
+def _ranges(means) -> list:
+    """Their ranges over splits and starts."""
+    return [None if mean is None else mean.range for mean in means]
 
 
 def _means(means) -> str:

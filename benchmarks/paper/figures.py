@@ -21,6 +21,7 @@ import pcircuit
 from hld.answers.plots import new_figure
 
 from . import datasets
+from . import paper_values as paper
 from .models import fit_cell
 from .settings import IMAGE_CHOICES, Settings
 
@@ -35,6 +36,36 @@ def draw_all(results, folder) -> None:
     if any(result["dataset"] in datasets.IMAGES for result in results):
         samples(folder / "samples.png")
         localisation(folder / "localisation.png")
+
+
+def overview(findings, path) -> None:
+    """The paper beside ours: false alarms of HLD and of a scalar score on held-out rows, and detection, against T."""
+    figure = new_figure((9, 3.2))
+    sizes = (1, 10, 50, 100, 200, 500, 1000)
+    panels = (
+        ("data", "HLD", "false alarms of HLD", ("HLD exact, 1+T/n", "panel")),
+        ("data", "Typicality", "false alarms of Typicality", ()),
+        ("ood", "HLD", "detection", ("whitened, held-out half", "panel")),
+    )
+    for ax, (kind, method, title, others) in zip(figure.subplots(1, 3), panels, strict=True):
+        printed = [paper.MAIN["tabular"][kind][T][method][0] for T in sizes]
+        ours = [findings.mean("tabular", kind, method, T) for T in sizes]
+        ax.plot(sizes, printed, "k--", label=f"{method}, paper")
+        ax.plot(sizes, [mean.mean for mean in ours], "C0", label=f"{method}, ours")
+        ranges = np.array([mean.range for mean in ours]).T
+        ax.fill_between(
+            sizes, *ranges, color="C0", alpha=0.2, linewidth=0, label="splits and starts"
+        )
+        for number, name in enumerate(others, 1):
+            found = [(T, findings.mean("tabular", kind, name, T)) for T in sizes]
+            points = [(T, mean.mean) for T, mean in found if mean is not None]
+            ax.plot(*zip(*points, strict=True), f"C{number}", label=name)
+        step = [findings.smoothed.value("tabular", kind, method, T) for T in sizes]
+        ax.plot(sizes, step, "C3:", label=f"{method}, smoothed per step")
+        ax.set(xscale="log", xlabel="T", title=title, ylim=(0, 1.02))
+        ax.legend(frameon=False, fontsize="x-small")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=110)
 
 
 def training_curve(results, path) -> None:

@@ -6,9 +6,10 @@ circuits, and their means go over data sets; detection rates belong to pairs, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import pathlib
+from dataclasses import dataclass, field
 
-from . import datasets
+from . import datasets, store
 from .rates import Mean, circuits, mean_rate, rates
 
 MAIN_CIRCUIT = "hclt-4"
@@ -17,10 +18,27 @@ OVER = {"model": "datasets", "data": "datasets", "ood": "pairs"}
 
 @dataclass(frozen=True)
 class Findings:
-    """The results of a study, and of its variants by name."""
+    """The results of a study, of its variants by name, and those with a pseudocount per step of mini-batch EM."""
 
     results: list
-    variants: dict
+    variants: dict = field(default_factory=dict)
+    step_results: tuple = ()
+
+    @classmethod
+    def stored(cls, group="study", folder=None) -> Findings:
+        """What a folder of results holds."""
+        root = store.FOLDER if folder is None else pathlib.Path(folder)
+        variants = sorted((root / "variants").glob("*")) if group == "study" else ()
+        return cls(
+            store.read_group(group, folder),
+            {path.name: store.read_group(f"variants/{path.name}", folder) for path in variants},
+            tuple(store.read_group(f"{group}-step", folder)),
+        )
+
+    @property
+    def smoothed(self) -> Findings:
+        """Those with a pseudocount per step, to be asked in the same way."""
+        return Findings(list(self.step_results))
 
     def of(self, dataset, architecture=MAIN_CIRCUIT, id_class=None) -> list:
         """Results of a data set, or of all "tabular" ones."""
@@ -35,7 +53,7 @@ class Findings:
 
     def mean(self, dataset, kind, method, T, alpha=0.05, over=None) -> Mean | None:
         """Mean rate of a data set; None where nothing was measured."""
-        return mean_rate(rates(self.of(dataset), kind, method, T, alpha), over or OVER[kind])
+        return mean_rate(self.of(dataset), kind, method, T, alpha, over or OVER[kind])
 
     def value(self, dataset, kind, method, T, alpha=0.05) -> float:
         """The mean alone; NaN where nothing was measured."""
@@ -50,11 +68,18 @@ class Findings:
         """Standard deviations over pairs, which is what the paper prints beside its means."""
         return [self.mean(dataset, kind, method, T, over="pairs").sd for method in methods]
 
+    def true_levels(self, alpha) -> list:
+        """Levels of the closed form on the tabular circuits, by the spectra of S over leaf and sum units."""
+        return [
+            result["spectra"]["leaf+sum"]["levels"][result["settings"]["alphas"].index(alpha)]
+            for result in self.of("tabular")
+            if result.get("spectra")
+        ]
+
     def sweep(self, architecture, id_class, T) -> Mean | None:
         """Detection rate of HLD on Adult with another circuit, mean over its runs."""
-        return mean_rate(
-            rates(self.of("adult", architecture, id_class), "ood", "HLD/leaf+sum/normal", T)
-        )
+        results = self.of("adult", architecture, id_class)
+        return mean_rate(results, "ood", "HLD/leaf+sum/normal", T)
 
     def pairs(self, dataset, T, methods) -> list:
         """Detection rates of the methods, pair by pair."""
@@ -64,7 +89,7 @@ class Findings:
     def per_circuit(self, dataset, kind, method, T) -> dict:
         """Rates of the circuits of a data set: {ID class: mean over pairs and runs}."""
         return {
-            runs[0]["id_class"]: mean_rate(rates(runs, kind, method, T)).mean
+            runs[0]["id_class"]: mean_rate(runs, kind, method, T).mean
             for runs in circuits(self.of(dataset)).values()
         }
 

@@ -12,8 +12,6 @@ the same kernel.  H is counted without forming one-hot rows: category codes are 
 all columns of a row make a string of bits, one bit a column, packed into words of 64; the exclusive or of two rows, the
 "or" of it over the digits, and a population count give H exactly.  The mean kernel needs only how often each H occurs,
 and within one batch half of the pairs.
-
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.paper.kernels     milliseconds for two batches of 1,000 rows
 """
 
 from __future__ import annotations
@@ -133,33 +131,3 @@ def make_counter(digits):
                     counts[trial, distance[j]] += 1
 
     return count_differences
-
-
-def main():
-    """Print what two batches of 1,000 rows cost."""
-    from benchmarks.measure import median_time
-
-    rng = np.random.default_rng(0)
-    index = rng.integers(0, 5000, (1, 1000))
-    for num_variables, categories in ((49, 2), (784, 2), (48, 10), (34, 52)):
-        codes = rng.integers(0, categories, (5000, num_variables))
-        one_hot = np.concatenate(
-            [codes[:, v, None] == np.arange(categories) for v in range(num_variables)], axis=1
-        )
-        times = []
-        for form in (
-            pack_rows(codes, [categories]),
-            codes.astype(np.float64),
-            one_hot.astype(np.float64),
-        ):
-            few = form[index[0]], np.arange(1000)[None]
-            mean_kernels(*few, *few, -0.1)
-            times.append(1e3 * median_time(lambda few=few: mean_kernels(*few, *few, -0.1), 21))
-        print(
-            f"{num_variables} columns of {categories} categories: {times[0]:.2f} ms by counting, {times[1]:.2f} ms "
-            f"as numbers, {times[2]:.2f} ms as one-hot numbers"
-        )
-
-
-if __name__ == "__main__":
-    main()

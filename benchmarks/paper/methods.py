@@ -15,14 +15,19 @@ The thresholds of the last four are order statistics of pairs of batches drawn f
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy.special import ndtri
 
 import hld
 from hld.baselines.peers import median_bandwidth, rejection_threshold
+from hld.metrics.whitened import RIDGE
 
 from .errors import Outcome, above_ties
 from .kernels import mean_kernels, median_difference, pack_rows
 from .settings import NODE_SETS
+from .spectra import redundancy, spectrum
 
 BANDWIDTH_ROWS, CODE_BANDWIDTH_ROWS = (
     10_000,
@@ -33,30 +38,72 @@ INDEX_BLOCK = 4_000_000  # indices drawn at a time
 SCALARS = {"RootLL": "log_likelihood", "TDI": "log_std", "TDI variation": "variation"}
 
 
-class HLDLaws:
-    """Means, columns and null quantiles of the node sets of a circuit."""
+class Distance(NamedTuple):
+    """A norm of T^1/2 (mean of a batch - `mean`) over some `columns`, and its `quantiles` under the null.
 
-    def __init__(self, circuit, nodes, node_sets, alphas, num_train):
-        self.num_train = num_train
-        kinds = circuit.nodes.kind[nodes]
-        self.parts = {}
-        for name in node_sets:
+    `factor` (m, m) maps the difference first; `num_reference` is n of the scale 1 + T/n of the quantiles, or None.
+    """
+
+    columns: np.ndarray
+    mean: np.ndarray
+    quantiles: list
+    factor: np.ndarray | None = None
+    num_reference: int | None = None
+
+    def rejects(self, means, T) -> np.ndarray:
+        """(levels, trials) whether the batch means (trials, all units) are too far away."""
+        difference = means[:, self.columns] - self.mean
+        if self.factor is not None:
+            difference = difference @ self.factor
+        scale = 1 + T / self.num_reference if self.num_reference else 1.0
+        return T * (difference**2).sum(axis=1) > scale * np.array(self.quantiles)[:, None]
+
+
+class HLDLaws:
+    """The distances of a circuit by method, "HLD/node set/law", and what their spectra say."""
+
+    def __init__(self, circuit, nodes, settings, num_train):
+        kinds, alphas = circuit.nodes.kind[nodes], settings.alphas
+        self.distances, self.dims, self.spectra = {}, {}, {}
+        for name in settings.node_sets:
             columns = np.flatnonzero(np.isin(kinds, NODE_SETS[name]))
             moments = hld.exact_moments(circuit, nodes[columns])
-            self.parts[name] = columns, np.asarray(moments.mean), null_quantiles(moments, alphas)
-        self.dims = {name: len(columns) for name, (columns, _, _) in self.parts.items()}
+            law, closed_form = null_law(moments), closed_forms(moments, alphas)
+            exact = [float(hld.gchi2.isf(alpha, law)) for alpha in alphas]
+            mean, self.dims[name] = np.asarray(moments.mean), len(columns)
+            found = {"normal": Distance(columns, mean, closed_form)}
+            found["exact"] = Distance(columns, mean, exact)
+            if name == "leaf+sum":  # scaled for the estimation error of the circuit
+                found["exact, 1+T/n"] = found["exact"]._replace(num_reference=num_train)
+            if settings.additions:
+                covariance = moments.covariance()
+                factor = whitening(covariance)
+                quantiles = quantiles_of(factor @ covariance @ factor, alphas)
+                found["whitened"] = Distance(columns, mean, quantiles, factor)
+                found["whitened, 1+T/n"] = found["whitened"]._replace(num_reference=num_train)
+                self.spectra[name] = spectrum(covariance, law, closed_form)
+                if name == "leaf+sum+prod":
+                    self.spectra["products"] = redundancy(circuit, nodes[columns], covariance)
+            self.distances |= {f"HLD/{name}/{kind}": one for kind, one in found.items()}
+
+    def against_rows(self, rows, label, alphas):
+        """Two more distances: the plain and the whitened one from the mean of the likelihood vectors of n rows."""
+        columns = self.distances["HLD/leaf+sum/exact"].columns
+        vectors = rows[:, columns].astype(np.float64)
+        mean, covariance = vectors.mean(axis=0), np.cov(vectors, rowvar=False)
+        factor = self.distances["HLD/leaf+sum/whitened"].factor
+        for metric, norm in (("", None), ("whitened, ", factor)):
+            inner = covariance if norm is None else norm @ covariance @ norm
+            self.distances[f"HLD/leaf+sum/{metric}{label}"] = Distance(
+                columns, mean, quantiles_of(inner, alphas), norm, len(rows)
+            )
 
     def rejections(self, means, T) -> dict:
-        """Outcomes by method "HLD/node set/null" for (trials, m) batch means."""
-        outcomes = {}
-        for name, (columns, mean, laws) in self.parts.items():
-            squared = T * ((means[:, columns] - mean) ** 2).sum(axis=1)
-            for law, quantiles in laws.items():
-                outcomes[f"HLD/{name}/{law}"] = Outcome(squared > np.array(quantiles)[:, None])
-            if name == "leaf+sum":  # the exact law, scaled for the estimation error of the circuit
-                scaled = np.array(laws["exact"])[:, None] * (1 + T / self.num_train)
-                outcomes[f"HLD/{name}/exact, 1+T/n"] = Outcome(squared > scaled)
-        return outcomes
+        """Outcomes by method for (trials, m) batch means."""
+        return {
+            method: Outcome(distance.rejects(means, T))
+            for method, distance in self.distances.items()
+        }
 
 
 class ScalarNulls:
@@ -151,27 +198,37 @@ class MMDBatches:
         return compare(statistics, self.null(T, null_trials), alphas)
 
 
-def null_quantiles(moments, alphas) -> dict:
-    """Quantiles of T d^2 under the null: "normal", the paper's closed form, and "exact".
+def null_law(moments):
+    """The law of T d^2 under the null, a sum of chi-squares with the eigenvalues of S as weights.
 
     Beyond MAX_FULL_SPECTRUM nodes the leading eigenvalues are exact, and the others one gamma term with their sum and
     sum of squares.
     """
-    from scipy.special import ndtri
-
     if len(moments.nodes) <= MAX_FULL_SPECTRUM:
-        values, counts = np.maximum(moments.eigenvalues(), 0.0), None
-    else:
-        values = np.maximum(moments.eigenvalues(NUM_LEADING), 0.0)
-        c1, c2 = moments.trace - values.sum(), moments.trace_sq - (values**2).sum()
-        values, counts = np.append(values, c2 / c1), np.append(np.ones(NUM_LEADING), c1**2 / c2)
-    law = hld.gchi2.prepare(values, counts)
-    return {
-        "normal": [
-            float(moments.trace - ndtri(alpha) * np.sqrt(2 * moments.trace_sq)) for alpha in alphas
-        ],
-        "exact": [float(hld.gchi2.isf(alpha, law)) for alpha in alphas],
-    }
+        return hld.gchi2.prepare(np.maximum(moments.eigenvalues(), 0.0))
+    values = np.maximum(moments.eigenvalues(NUM_LEADING), 0.0)
+    c1, c2 = moments.trace - values.sum(), moments.trace_sq - (values**2).sum()
+    return hld.gchi2.prepare(
+        np.append(values, c2 / c1), np.append(np.ones(NUM_LEADING), c1**2 / c2)
+    )
+
+
+def closed_forms(moments, alphas) -> list:
+    """The paper's thresholds of T d^2: tr(S) + z (2 tr(S^2))^1/2."""
+    spread = np.sqrt(2 * moments.trace_sq)
+    return [float(moments.trace - ndtri(alpha) * spread) for alpha in alphas]
+
+
+def quantiles_of(covariance, alphas) -> list:
+    """Quantiles of |Z|^2 for Z normal with this covariance."""
+    law = hld.gchi2.prepare(np.maximum(np.linalg.eigvalsh(covariance), 0.0))
+    return [float(hld.gchi2.isf(alpha, law)) for alpha in alphas]
+
+
+def whitening(covariance) -> np.ndarray:
+    """(S + c I)^(-1/2) with c a share RIDGE of the largest eigenvalue: the metric "whitened" of `hld`."""
+    values, vectors = np.linalg.eigh(covariance)
+    return (vectors / np.sqrt(np.maximum(values, 0.0) + RIDGE * values[-1])) @ vectors.T
 
 
 def trial_means(values, index) -> np.ndarray:

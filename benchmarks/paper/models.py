@@ -49,6 +49,8 @@ def fit_cell(architecture, train, num_categories, settings):
         num_epochs=settings.epochs,
         pseudocount=settings.pseudocount,
         batch_size=settings.em_batch_size,
+        step_size=settings.em_step_size,
+        pseudocount_per=settings.pseudocount_per,
         rng=settings.model_seed,
         n_jobs=1,
     )
@@ -70,10 +72,13 @@ def row_scores(circuit, codes, settings, nodes=None) -> Scored:
         invalid="ignore"
     ):  # ln c = ln std - ln p; impossible rows are infinitely uncertain
         scores["variation"] = np.where(np.isneginf(log_p), np.inf, log_std - log_p)
-    vectors = None
-    if nodes is not None:
-        vectors = np.empty((len(codes), len(nodes)), np.float32)
-        for start in range(0, len(codes), VECTOR_ROWS):
-            part = slice(start, start + VECTOR_ROWS)
-            vectors[part] = pcircuit.node_likelihoods(circuit, codes[part], nodes=nodes, n_jobs=1)
-    return Scored(codes, scores, vectors)
+    return Scored(codes, scores, None if nodes is None else row_vectors(circuit, codes, nodes))
+
+
+def row_vectors(circuit, codes, nodes) -> np.ndarray:
+    """(N, m) float32 likelihood vectors of rows."""
+    vectors = np.empty((len(codes), len(nodes)), np.float32)
+    for start in range(0, len(codes), VECTOR_ROWS):
+        part = slice(start, start + VECTOR_ROWS)
+        vectors[part] = pcircuit.node_likelihoods(circuit, codes[part], nodes=nodes, n_jobs=1)
+    return vectors

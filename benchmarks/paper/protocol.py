@@ -19,15 +19,19 @@ from __future__ import annotations
 
 import time
 import zlib
+from dataclasses import replace
 
 import numpy as np
 
+import hld
 import pcircuit
 
 from . import datasets
-from .errors import errors_of_mean
+from .errors import Outcome, errors_of_mean
 from .methods import HLDLaws, MMDBatches, ScalarNulls, trial_means
-from .models import fit_cell, row_scores, selected_nodes
+from .models import fit_cell, row_scores, row_vectors, selected_nodes
+
+PANEL_SIZES = (10, 50, 100, 1000)
 
 
 def run_cell(cell, table=None) -> dict:
@@ -48,6 +52,8 @@ def run_cell(cell, table=None) -> dict:
         means[name] = float(pool.scores["log_likelihood"].mean())
         clock.note("scores")
         outcomes[name] = study.population(name, pool, sizes)
+        if settings.panel_trials and name != "model":
+            study.panel(name, codes, outcomes[name])
     kinds = circuit.nodes.kind
     return {
         "dataset": cell.dataset,
@@ -59,6 +65,7 @@ def run_cell(cell, table=None) -> dict:
         "num_variables": circuit.num_variables,
         "units": {kind: int((kinds == kind).sum()) for kind in ("input", "sum", "product")},
         "dims": study.laws.dims,
+        "spectra": study.laws.spectra,
         "rows": {"train": len(split.train), **{k: len(v) for k, v in populations.items()}},
         "history": [round(float(value), 4) for value in history],
         "mean_log_likelihood": {k: round(v, 4) for k, v in means.items()},
@@ -72,26 +79,32 @@ def counts_and_errors(outcomes, alphas) -> dict:
     """What is stored of the outcomes {population: {T: {method: Outcome}}}, one entry for each T and level.
 
     batch_sizes    {population: [T]}
-    rejections     {population: {method: counts}}, and for MMD the numbers of trials
+    rejections     {population: {method: counts}}, None where nothing was measured, and "trials" where they are others
     errors         {population: {method: errors}} where the threshold was drawn; the errors of the mean over the OOD
                    classes, of every method, as population "ood"
     """
     rejections, errors = {}, {}
+
+    def note(table, method, place, sizes, value):
+        table.setdefault(method, [None] * len(sizes))[place] = value
+
     for population, by_size in outcomes.items():
         counts, found = rejections.setdefault(population, {}), errors.setdefault(population, {})
-        for results in by_size.values():
+        for place, results in enumerate(by_size.values()):
             for method, outcome in results.items():
-                counts.setdefault(method, []).append(outcome.rejected.sum(axis=1).tolist())
-                if method == "MMD":
-                    counts.setdefault("MMD trials", []).append(outcome.rejected.shape[1])
+                note(counts, method, place, by_size, outcome.rejected.sum(axis=1).tolist())
+                if method in ("MMD", "panel"):
+                    trials = outcome.rejected.shape[1]
+                    note(counts, f"{method} trials", place, by_size, trials)
                 if outcome.null is not None:
-                    found.setdefault(method, []).append(_rounded(errors_of_mean([outcome], alphas)))
+                    error = _rounded(errors_of_mean([outcome], alphas))
+                    note(found, method, place, by_size, error)
     ood = [by_size for name, by_size in outcomes.items() if name not in ("model", "data")]
     errors["ood"] = {}
-    for T in ood[0] if ood else ():
+    for place, T in enumerate(ood[0] if ood else ()):
         for method in ood[0][T]:
             same = [by_size[T][method] for by_size in ood if T in by_size]
-            errors["ood"].setdefault(method, []).append(_rounded(errors_of_mean(same, alphas)))
+            note(errors["ood"], method, place, ood[0], _rounded(errors_of_mean(same, alphas)))
     return {
         "batch_sizes": {name: list(by_size) for name, by_size in outcomes.items()},
         "rejections": rejections,
@@ -129,9 +142,11 @@ class _Study:
         self.settings, self.clock = settings, clock
         self.seed = [settings.seed, zlib.crc32(cell.name.encode())]
         self.nodes = selected_nodes(circuit, settings.node_sets)
-        self.laws = HLDLaws(
-            circuit, self.nodes, settings.node_sets, settings.alphas, len(split.train)
-        )
+        self.laws = HLDLaws(circuit, self.nodes, settings, len(split.train))
+        self.half = _half(cell, split) if settings.additions else None
+        if settings.additions:
+            rows = row_vectors(circuit, split.train, self.nodes)
+            self.laws.against_rows(rows, "training rows", settings.alphas)
         clock.note("moments")
         rows = pcircuit.sample(
             circuit, settings.pool_rows, rng=np.random.default_rng([*self.seed, 1])
@@ -148,21 +163,41 @@ class _Study:
             if settings.mmd_trials
             else None
         )
-        self.reference_index = {}
+        self.reference_index, self.detector = {}, None
+        if settings.panel_trials:
+            columns = list(range(split.train.shape[1]))
+            self.detector = hld.HLDDetector(categorical=columns, rng=settings.seed).fit(split.train)
         clock.note("scores")
+
+    def batches(self, name, num_rows, T):
+        """(trials, T) indices of the batches of a population."""
+        rng = np.random.default_rng([*self.seed, 4, zlib.crc32(name.encode()), T])
+        settings = self.settings
+        return draw_batches(rng, num_rows, settings.trials, T, replacement=settings.replacement)
+
+    def panel(self, name, codes, found):
+        """Add what `hld.HLDDetector` says of the first batches; of OOD classes half as many, and no large ones."""
+        alphas = np.array(self.settings.alphas)[:, None] * (1 + 1e-12)
+        trials = self.settings.panel_trials // (1 if name == "data" else 2)
+        for T in PANEL_SIZES if name == "data" else PANEL_SIZES[:-1]:
+            index = self.batches(name, len(codes), T)[:trials]
+            pvalues = np.array([self.detector.test(codes[rows]).pvalue for rows in index])
+            found[T]["panel"] = Outcome(pvalues <= alphas)
+        self.clock.note("panel")
 
     def population(self, name, pool, sizes):
         """Outcomes {T: {method: Outcome}} of batches from a pool."""
         settings = self.settings
         found = {}
+        if self.half:
+            half_vectors = row_vectors(self.half[0], pool.codes, self.half[1])
         for T in sizes:
             if not settings.replacement and len(pool.codes) < T:
                 continue
-            rng = np.random.default_rng([*self.seed, 4, zlib.crc32(name.encode()), T])
-            index = draw_batches(
-                rng, len(pool.codes), settings.trials, T, replacement=settings.replacement
-            )
+            index = self.batches(name, len(pool.codes), T)
             found[T] = self.laws.rejections(trial_means(pool.vectors, index), T)
+            if self.half:
+                found[T] |= self.half[2].rejections(trial_means(half_vectors, index), T)
             self.clock.note("HLD")
             reference = self._reference(T)
             found[T].update(
@@ -200,6 +235,22 @@ class _Study:
                 0, len(self.reference.codes), (self.settings.trials, T)
             )
         return self.reference_index[T]
+
+
+def _half(cell, split):
+    """Circuit, nodes and distances where half of the training rows teach and the other half is the reference."""
+    middle = len(split.train) // 2
+    settings = replace(cell.settings, node_sets=("leaf+sum",))
+    circuit, _ = fit_cell(cell.architecture, split.train[:middle], split.num_categories, settings)
+    nodes = selected_nodes(circuit, settings.node_sets)
+    laws = HLDLaws(circuit, nodes, settings, middle)
+    kept = set(laws.distances)
+    laws.against_rows(
+        row_vectors(circuit, split.train[middle:], nodes), "held-out half", settings.alphas
+    )
+    for method in kept:  # those from the circuit's own moments
+        del laws.distances[method]
+    return circuit, nodes, laws
 
 
 def draw_batches(rng, num_rows, trials, T, *, replacement) -> np.ndarray:

@@ -2,13 +2,15 @@
 
 A rate is rejections / trials of one cell (circuit, population, method, T, alpha), averaged over the runs of a cell that
 was repeated with other splits and starts.  The false-positive rates of a circuit belong to all of its pairs, so a mean
-over pairs counts them once for each pair, as in the paper.  Besides the mean there are two spreads:
+over pairs counts them once for each pair, as in the paper.  Besides the mean there are three spreads:
 
-    sd             standard deviation over the pairs (or data sets): how much they differ
+    sd             standard deviation over the pairs (or data sets), mean over runs: how much they differ
     error          standard error of the mean, sqrt(sum_c w_c^2 e_c^2), c running over circuits with weight w_c in the
                    mean and e_c the error of the mean over the circuit's pairs.  For a repeated cell e_c is the standard
                    error over its runs; else that of its trials and its threshold (`errors`), and what another split or
                    start would change is not in it
+    range          smallest and largest mean over the runs of the whole study: run r takes split and start r of every
+                   circuit.  With a single run it is the mean and three errors to both sides
 """
 
 from __future__ import annotations
@@ -17,12 +19,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-HLD_NORMAL, HLD_EXACT, HLD_TRAINED = (
-    "HLD/leaf+sum/normal",
-    "HLD/leaf+sum/exact",
-    "HLD/leaf+sum/exact, 1+T/n",
-)
-COLUMNS = {"HLD": HLD_NORMAL, "HLD exact": HLD_EXACT, "HLD exact, 1+T/n": HLD_TRAINED}
+HLD_NORMAL = "HLD/leaf+sum/normal"
+ADDED = {  # what the project adds to the paper's test
+    "HLD exact": "HLD/leaf+sum/exact",
+    "HLD exact, 1+T/n": "HLD/leaf+sum/exact, 1+T/n",
+    "whitened": "HLD/leaf+sum/whitened",
+    "whitened, 1+T/n": "HLD/leaf+sum/whitened, 1+T/n",
+    "HLD, training rows": "HLD/leaf+sum/training rows",
+    "whitened, training rows": "HLD/leaf+sum/whitened, training rows",
+    "HLD, held-out half": "HLD/leaf+sum/held-out half",
+    "whitened, held-out half": "HLD/leaf+sum/whitened, held-out half",
+    "panel": "panel",
+}
+COLUMNS = {"HLD": HLD_NORMAL, **ADDED}
 
 
 class Rate(NamedTuple):
@@ -36,11 +45,13 @@ class Rate(NamedTuple):
 
 
 class Mean(NamedTuple):
-    """Mean of rates, standard deviation over them, error."""
+    """Mean of rates, standard deviation over them, error; range of the mean, and of the deviation, over runs."""
 
     mean: float
     sd: float
     error: float
+    range: tuple
+    sd_range: tuple
 
 
 def rates(results, kind, method, T, alpha=0.05) -> list:
@@ -67,39 +78,60 @@ def rates(results, kind, method, T, alpha=0.05) -> list:
     return found
 
 
-def mean_rate(found, over="pairs") -> Mean | None:
-    """Mean over "pairs", or over "datasets" of the means over their pairs."""
+def mean_rate(results, kind, method, T, alpha=0.05, over="pairs") -> Mean | None:
+    """Mean over "pairs", or over "datasets" of the means over their pairs; None where nothing was measured."""
+    found = rates(results, kind, method, T, alpha)
     if not found:
         return None
-    datasets = sorted({rate.dataset for rate in found})
+    value, weight = _mean(found, over)
+    errors: dict = {}
+    for rate in found:
+        circuit = rate.dataset, rate.id_class
+        errors[circuit] = errors.get(circuit, 0.0) + weight[rate.dataset] * rate.error
+    error = float(np.sqrt(sum(error**2 for error in errors.values())))
+    runs = [rates(run, kind, method, T, alpha) for run in _runs(results)]
+    means = [_mean(run, over)[0] for run in runs if len(run) == len(found)]
+    deviations = [_deviation(run, over) for run in runs if len(run) == len(found)]
+    if len(means) < 2:
+        means, deviations = [value - 3 * error, value + 3 * error], [_deviation(found, over)]
+    return Mean(
+        value,
+        float(np.mean(deviations)),
+        error,
+        (min(means), max(means)),
+        (min(deviations), max(deviations)),
+    )
+
+
+def _runs(results) -> list:
+    """The results of split and start 0, 1, ... of every circuit."""
+    count = min(len(runs) for runs in circuits(results).values())
+    return [[result for result in results if result["run"] == run] for run in range(count)]
+
+
+def _mean(found, over) -> tuple:
+    """The mean, and the weight of a pair of each data set."""
+    datasets = {rate.dataset for rate in found}
     sizes = {name: sum(rate.dataset == name for rate in found) for name in datasets}
     weight = {
         name: 1 / len(found) if over == "pairs" else 1 / (len(datasets) * sizes[name])
         for name in datasets
     }
-    mean = sum(weight[rate.dataset] * rate.value for rate in found)
-    if over == "pairs":
-        spread = np.std([rate.value for rate in found])
-    else:
-        spread = np.std(
-            [np.mean([rate.value for rate in found if rate.dataset == name]) for name in datasets]
-        )
-    errors: dict = {}
+    return float(sum(weight[rate.dataset] * rate.value for rate in found)), weight
+
+
+def _deviation(found, over) -> float:
+    """Standard deviation over pairs, or over the means of data sets."""
+    values: dict = {}
     for rate in found:
-        circuit = rate.dataset, rate.id_class
-        errors[circuit] = errors.get(circuit, 0.0) + weight[rate.dataset] * rate.error
-    return Mean(
-        float(mean), float(spread), float(np.sqrt(sum(error**2 for error in errors.values())))
-    )
+        key = rate.dataset if over == "datasets" else (rate.dataset, rate.id_class, rate.population)
+        values.setdefault(key, []).append(rate.value)
+    return float(np.std([np.mean(part) for part in values.values()]))
 
 
 def run_means(results, kind, method, T) -> list:
     """Mean over the pairs of a circuit, for each of its runs; `results` are runs of one cell."""
-    return [
-        mean.mean
-        for run in results
-        if (mean := mean_rate(rates([run], kind, method, T))) is not None
-    ]
+    return [mean.mean for run in results if (mean := mean_rate([run], kind, method, T)) is not None]
 
 
 def circuits(results) -> dict:
@@ -129,8 +161,8 @@ def _stored_error(result, kind, method, T, alpha) -> float:
     stored = result["errors"][kind].get(method)
     if stored is not None:
         return stored[position][level]
-    rate = _rate(result, kind, method, T, alpha)
-    return float(np.sqrt(rate * (1 - rate) / result["settings"]["trials"]))
+    rate, trials = _rate(result, kind, method, T, alpha), _trials(result, kind, method, position)
+    return float(np.sqrt(rate * (1 - rate) / trials))
 
 
 def _rate(result, population, method, T, alpha):
@@ -141,11 +173,16 @@ def _rate(result, population, method, T, alpha):
         counts is None
         or T not in sizes
         or sizes.index(T) >= len(counts)
+        or counts[sizes.index(T)] is None
         or alpha not in result["settings"]["alphas"]
     ):
         return None
     position = sizes.index(T)
-    trials = result["settings"]["trials"]
-    if method == "MMD":
-        trials = result["rejections"][population]["MMD trials"][position]
+    trials = _trials(result, population, method, position)
     return counts[position][result["settings"]["alphas"].index(alpha)] / trials
+
+
+def _trials(result, population, method, position) -> int:
+    """Trials of one method: those of the slow ones are fewer."""
+    own = result["rejections"].get(population, {}).get(f"{method} trials")
+    return own[position] if own else result["settings"]["trials"]

@@ -1,11 +1,10 @@
 """Results to Markdown and figures: ``results/<group>-report/``.
 
+    opening.md     the claims that a reader asks for first, and why they come out as they do; also printed
     tables.md      every table of the paper in its layout, the paper's value beside ours
-    pairs.md       one table for each pair
     *.png          training curve, real against sampled digits, localisation maps
 
-Results of variants are a section of tables.md.  The report of the whole study also writes the numbers on the page
-README.md (`page`).
+The report of the whole study also writes the numbers on the pages (`page`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from . import datasets, figures, page, store, tables
 from . import paper_values as paper
 from .claims_rows import num_pairs
 from .findings import Findings
-from .rates import mean_rate, rates
 
 INTRODUCTION = """# Experiments of the HLD paper, run again
 
@@ -38,24 +36,20 @@ def write_report(group="study", folder=None) -> str:
         )
     target = (store.FOLDER if folder is None else pathlib.Path(folder)) / f"{group}-report"
     target.mkdir(parents=True, exist_ok=True)
-    variants = (
-        {
-            path.name: store.read_group(f"variants/{path.name}", folder)
-            for path in sorted((target.parent / "variants").glob("*"))
-        }
-        if group == "study"
-        else {}
-    )
-    (target / "tables.md").write_text(_tables(results, group, variants))
+    findings = Findings.stored(group, folder)
+    is_whole = any(1000 in result["settings"]["batch_sizes"] for result in results)
+    table = page.opening(findings) if is_whole else ""
+    (target / "opening.md").write_text(table)
+    (target / "tables.md").write_text(_tables(results, group, findings.smoothed))
     main = [result for result in results if result["architecture"] == "hclt-4"]
-    (target / "pairs.md").write_text("# Pair by pair, alpha = 0.05\n\n" + tables.pair_tables(main))
     figures.draw_all([result for result in main if result["run"] == 0], target)
     if group == "study" and folder is None:
-        page.write_page(Findings(results, variants))
-    return str(target)
+        page.write_pages(findings)
+        figures.overview(findings, page.ROOT / "benchmarks" / "figures" / "paper.png")
+    return f"{table}\n{target}"
 
 
-def _tables(results, group, variants) -> str:
+def _tables(results, group, smoothed) -> str:
     """The text of tables.md."""
     main = {
         name: [r for r in results if r["dataset"] == name and r["architecture"] == "hclt-4"]
@@ -93,12 +87,15 @@ def _tables(results, group, variants) -> str:
         "### RAT-SPN\n",
         tables.sweep_table(results, paper.RAT),
     ]
-    parts += ["## Values that the paper gives in its text only\n", _text_only(main)]
-    if variants:
-        parts += [
-            "## One choice changed at a time, 200 trials, alpha = 0.05\n",
-            tables.variant_table(variants),
-        ]
+    for name in ("tabular", "mnist7"):
+        if smoothed.of(name):
+            parts += [
+                f"## {'Tabular data sets' if name == 'tabular' else tables.NAMES[name]}, the pseudocount added in each "
+                "step of mini-batch EM\n",
+                tables.detection_table(
+                    smoothed.of(name), printed=paper.MAIN[name], methods=paper.METHODS
+                ),
+            ]
     parts += ["## Circuits and seconds\n", tables.model_table(results)]
     return "\n".join(parts)
 
@@ -150,12 +147,6 @@ def _tabular_parts(tabular, main) -> list:
                 f"## {tables.NAMES[name]}, alpha = 0.05\n",
                 tables.detection_table(main[name]),
             ]
-    if main["sensorless"]:
-        for kind, title in tables.POPULATIONS.items():
-            parts += [
-                f"## Sensorless, {title}: mean and range over {len(main['sensorless'])} splits and starts\n",
-                tables.repetition_table(main["sensorless"], kind),
-            ]
     return parts
 
 
@@ -169,21 +160,3 @@ def _paper_leaf_mean() -> dict:
             {T: (sum(c[1][T][0] for c in columns) / 5, None) for T in paper.ABLATION_SIZES},
         )
     return found
-
-
-def _text_only(main) -> str:
-    """The paper's running text against ours."""
-    rows = []
-    for (dataset, kind, T, method), value in paper.TEXT_ONLY.items():
-        ours = mean_rate(rates(main.get(dataset, []), kind, method, T, 0.05))
-        rows.append(
-            [
-                tables.NAMES[dataset],
-                tables.POPULATIONS[kind],
-                T,
-                method,
-                tables.cell_text(ours),
-                value,
-            ]
-        )
-    return tables.markdown(["data set", "rate", "T", "method", "ours", "paper"], rows)

@@ -19,11 +19,26 @@ from . import datasets
 from .datasets import Choices
 
 IMAGE_CHOICES = Choices(pixel_threshold=64.0)
-SENSORLESS_RUNS = (
-    10  # splits and starts: FPR_data of HLD at T = 1000 lies between .3 and 1 over them
-)
+RUNS = 5  # splits and starts of each tabular circuit
+ADDED_RUNS = 3  # of them with `additions`
+SENSORLESS_RUNS = 10  # FPR_data of HLD at T = 1000 lies between .3 and 1 over them
+STEP = {
+    "em_batch_size": 512,
+    "em_step_size": 0.1,
+    "pseudocount_per": "step",
+}  # as PyJuice and its tutorial do
 RAT_RUNS = 5  # random structures
 SWEEP = ("hclt-8", "hclt-16", "rat-2-4", "rat-2-8", "rat-3-4", "rat-3-8")
+LIGHT = {  # what is done several times, or beside another study
+    "trials": 200,
+    "long_sizes": (),
+    "pool_rows": 100_000,
+    "null_trials": 1999,
+    "mmd_trials": 100,
+    "mmd_long_trials": 0,
+    "mmd_null": ((200, 1999), (1000, 499)),
+    "panel_trials": 0,
+}
 NODE_SETS = {
     "leaf": ("input",),
     "sum": ("sum",),
@@ -48,8 +63,10 @@ class Settings:
     alphas : tuple of float
     epochs : int
         EM passes.
-    em_batch_size : int or None
-        Rows of a step of EM, which then goes 0.1 of the way; None for full batches.
+    em_batch_size, em_step_size : int and float, or None
+        Rows of a step of EM, and how far it goes; None for full batches.
+    pseudocount_per : str
+        "epoch", or "step": PyJuice adds the pseudocount to the flows of each mini-batch.
     pseudocount, tree_pseudocount : float
         Of EM, and of the Chow-Liu tree and the start values.
     model_seed, seed : int
@@ -70,6 +87,11 @@ class Settings:
         Of TDI.
     node_sets : tuple of str
         Keys of NODE_SETS.
+    additions : bool
+        Whether spectra, the whitened norm and rows as reference are measured, too.
+    panel_trials : int
+        Trials of `hld.HLDDetector` with its defaults, learned from the training rows; half as many for OOD classes, 0
+        leaves it out.
     choices : Choices
         About data.
     """
@@ -92,7 +114,11 @@ class Settings:
     mmd_rows: str = "one-hot"
     dropout_rate: float = 0.1
     em_batch_size: int | None = None
+    em_step_size: float | None = None
+    pseudocount_per: str = "epoch"
     node_sets: tuple = ("leaf+sum",)
+    additions: bool = False
+    panel_trials: int = 0
     choices: Choices = field(default_factory=Choices)
 
     def mmd_null_trials(self, T) -> int:
@@ -144,7 +170,13 @@ def profile_cells(profile: str) -> list:
         if quick
         else Settings()
     )
-    tabular = replace(base, long_sizes=(1500, 2000, 2500), node_sets=tuple(NODE_SETS))
+    tabular = replace(
+        base,
+        long_sizes=(1500, 2000, 2500),
+        node_sets=tuple(NODE_SETS),
+        additions=True,
+        panel_trials=20 if quick else 100,
+    )
     image = replace(base, choices=IMAGE_CHOICES)
     digits = ("0", "6", "7") if quick else datasets.ID_CLASSES["mnist7"]
     sweep = replace(
@@ -156,8 +188,21 @@ def profile_cells(profile: str) -> list:
         for name in ("census", "covertype", "connect4", "sensorless", "adult")
         for id_class in datasets.ID_CLASSES[name]
     ]
-    sensorless = next(cell for cell in cells if cell.dataset == "sensorless")
-    cells += [repetition(sensorless, run) for run in range(1, 2 if quick else SENSORLESS_RUNS)]
+    light = {"panel_trials": 0} if quick else LIGHT
+    smoothed = [
+        replace(
+            cell,
+            group=f"{group}-step",
+            settings=replace(cell.settings, additions=False, **light, **STEP),
+        )
+        for cell in (*cells, *(_cell(group, "mnist7", digit, "hclt-4", image) for digit in digits))
+    ]
+    cells += [
+        repetition(cell, run)
+        for cell in cells
+        for run in range(1, 2 if quick else _runs(cell.dataset))
+    ]
+    cells += smoothed
     cells += [_cell(group, "mnist7", digit, "hclt-4", image) for digit in digits]
     cells += [
         _cell(group, "adult", id_class, architecture, sweep)
@@ -187,11 +232,20 @@ def repetition(cell, run) -> Cell:
         cell.settings,
         model_seed=run,
         mmd_long_trials=0,
+        panel_trials=0,
+        additions=cell.settings.additions and run < ADDED_RUNS,
         choices=replace(cell.settings.choices, split_seed=run),
     )
     if settings.mmd_trials > 100:
         settings = replace(settings, mmd_trials=100, mmd_null=((200, 4999), (1000, 999)))
+        if cell.dataset != "sensorless":
+            settings = replace(settings, **LIGHT)
     return replace(cell, settings=settings, run=run)
+
+
+def _runs(dataset) -> int:
+    """Splits and starts of a circuit of the main tables."""
+    return SENSORLESS_RUNS if dataset == "sensorless" else RUNS
 
 
 def variant_cells() -> list:
@@ -240,7 +294,14 @@ VARIANTS = {
     "pseudocount-0.001": (SMALL, _setting(pseudocount=0.001)),
     "pseudocount-1": (SMALL, _setting(pseudocount=1.0)),
     "pseudocount-10": (SMALL, _setting(pseudocount=10.0)),
-    "mini-batch-em": (SMALL, _setting(em_batch_size=512)),
+    **{
+        f"per-{per}-{size}": (
+            SMALL,
+            _setting(em_batch_size=size, em_step_size=0.1, pseudocount_per=per),
+        )
+        for size in (64, 128, 256, 512)
+        for per in ("step", "epoch")
+    },
     "tree-pseudocount-0": (SMALL, _setting(tree_pseudocount=0.0)),
     "tree-pseudocount-10": (SMALL, _setting(tree_pseudocount=10.0)),
     "epochs-20": (SMALL, _setting(epochs=20)),

@@ -49,6 +49,9 @@ def write(cell, result, folder=None) -> pathlib.Path:
 
 
 def read_group(group, folder=None) -> list:
-    """All results of a group, in the order of their names."""
+    """All results of a group, in the order of their names, later runs after the first."""
     folder = (FOLDER if folder is None else pathlib.Path(folder)) / group
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    return [
+        json.loads(path.read_text())
+        for path in sorted(folder.glob("*.json"), key=lambda path: path.stem)
+    ]

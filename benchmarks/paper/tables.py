@@ -7,10 +7,10 @@ error as `rates` has it; then, where the paper has one, its value.
 from __future__ import annotations
 
 from . import paper_values as paper
-from .rates import HLD_NORMAL, circuits, mean_rate, ood_classes, rates, run_means
+from .rates import ADDED, circuits, mean_rate, ood_classes
 
 POPULATIONS = {"model": "FPR_model", "data": "FPR_data", "ood": "Detection rate"}
-OURS = (*paper.METHODS, "HLD exact", "HLD exact, 1+T/n", "TDI variation")
+OURS = (*paper.METHODS, *ADDED, "TDI variation")
 NAMES = {
     "adult": "Adult",
     "connect4": "Connect-4",
@@ -57,7 +57,7 @@ def detection_table(results, printed=None, over="pairs", methods=OURS) -> str:
                 T,
                 *[
                     cell_text(
-                        mean_rate(rates(results, kind, method, T), over),
+                        mean_rate(results, kind, method, T, over=over),
                         ((printed or {}).get(kind, {}).get(T) or {}).get(method),
                     )
                     for method in methods
@@ -76,7 +76,7 @@ def alpha_table(results, kind, alpha, printed) -> str:
             T,
             *[
                 cell_text(
-                    mean_rate(rates(results, kind, method, T, alpha), "datasets"),
+                    mean_rate(results, kind, method, T, alpha, "datasets"),
                     printed[T][method],
                 )
                 for method in paper.ALPHA_METHODS
@@ -95,7 +95,7 @@ def ablation_table(results, printed, over="pairs") -> str:
         paper_dim, paper_rates = printed.get(name, ("-", {}))
         cells = [
             cell_text(
-                mean_rate(rates(results, "ood", f"HLD/{name}/normal", T, 0.05), over),
+                mean_rate(results, "ood", f"HLD/{name}/normal", T, over=over),
                 paper_rates.get(T),
             )
             for T in paper.ABLATION_SIZES
@@ -113,7 +113,7 @@ def sweep_table(results, printed) -> str:
             for nodes in ("leaf+sum", "leaf+sum+prod"):
                 cells = [
                     cell_text(
-                        mean_rate(rates(runs, "ood", f"HLD/{nodes}/normal", T)),
+                        mean_rate(runs, "ood", f"HLD/{nodes}/normal", T),
                         (detection[T], None),
                     )
                     for T in paper.SWEEP_SIZES
@@ -137,27 +137,6 @@ def sweep_table(results, printed) -> str:
         *[f"T={T}" for T in paper.SWEEP_SIZES],
     ]
     return markdown(header, rows)
-
-
-def repetition_table(results, kind) -> str:
-    """Mean and range over the runs of one circuit with other splits and starts."""
-    rows = []
-    for T in results[0]["batch_sizes"]["data"]:
-        runs = [run_means(results, kind, method, T) for method in paper.METHODS]
-        if not any(runs):
-            continue
-        rows.append(
-            [
-                T,
-                *[
-                    f"{_short(sum(r) / len(r))} ({_short(min(r))} to {_short(max(r))})"
-                    if len(r) > 1
-                    else "-"
-                    for r in runs
-                ],
-            ]
-        )
-    return markdown(["T", *paper.METHODS], rows)
 
 
 def composition_table(results) -> str:
@@ -221,73 +200,6 @@ def model_table(results) -> str:
         "all, s",
     ]
     return markdown(header, rows)
-
-
-def pair_tables(results, alpha=0.05) -> str:
-    """One table for each pair: rates of all methods, without paper values (its source has none)."""
-    parts = []
-    for runs in circuits(results).values():
-        for number, name in enumerate(ood_classes(runs[0])):
-            rows = []
-            for kind, title in POPULATIONS.items():
-                for T in runs[0]["settings"]["batch_sizes"]:
-                    found = [rates(runs, kind, method, T, alpha) for method in paper.METHODS]
-                    rows.append(
-                        [title, T, *[_short(rate[number].value) if rate else "-" for rate in found]]
-                    )
-            title = f"### {NAMES[runs[0]['dataset']]}, {_code(runs[0]['id_class'])} against {_code(name)}"
-            parts.append(title + "\n\n" + markdown(["", "T", *paper.METHODS], rows))
-    return "\n".join(parts)
-
-
-def variant_table(groups) -> str:
-    """What one changed choice does to HLD and RootLL, data set by data set."""
-    rows = []
-    for name, results in groups.items():
-        for dataset in sorted({result["dataset"] for result in results}):
-            part = [result for result in results if result["dataset"] == dataset]
-            row = [
-                name,
-                NAMES[dataset],
-                f"{sum(r['history'][-1] for r in part) / len(part):.2f}",
-                "/".join(str(r["dims"]["leaf+sum"]) for r in part) if len(part) < 4 else "-",
-            ]
-            for method in (HLD_NORMAL, "HLD/sum/normal"):
-                for T in (10, 100):
-                    row.append(_mean_text(part, "ood", method, T))
-            for method in (HLD_NORMAL, "HLD exact", "RootLL", "Typicality", "TDI", "MMD"):
-                row.append(_mean_text(part, "data", method, 1000))
-            row += [
-                _mean_text(part, "ood", method, T)
-                for method, T in (("RootLL", 100), ("TDI", 100), ("MMD", 10))
-            ]
-            rows.append(row)
-    header = [
-        "variant",
-        "data set",
-        "LL",
-        "dim",
-        "HLD power T=10",
-        "T=100",
-        "sum only, T=10",
-        "T=100",
-        "FPR_data T=1000: HLD",
-        "HLD exact",
-        "RootLL",
-        "Typicality",
-        "TDI",
-        "MMD",
-        "power T=100: RootLL",
-        "TDI",
-        "power T=10: MMD",
-    ]
-    return markdown(header, rows)
-
-
-def _mean_text(results, kind, method, T) -> str:
-    """Mean over pairs, or a dash."""
-    mean = mean_rate(rates(results, kind, method, T, 0.05))
-    return "-" if mean is None else _short(mean.mean)
 
 
 def _range(values, digits) -> str:

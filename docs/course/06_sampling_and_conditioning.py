@@ -35,6 +35,30 @@ def show(pictures, title):
 # Start at the root. At a sum, draw one product with the probabilities of its weights; at a product, go on in every
 # child; at an input, draw a category. No chain, no burn-in: the rows are independent draws from $p$.
 
+
+# %%
+def draw(circuit, rng):
+    """One row: `todo` holds the units that were asked for, as pairs of a region and a unit in it."""
+    row, todo = np.zeros(circuit.num_variables, dtype=int), [(circuit.num_regions - 1, 0)]
+    while todo:
+        r, k = todo.pop()
+        region, children = circuit.regions[r], circuit.vtree.children(r)
+        if len(children) == 0:
+            row[region.variable] = rng.choice(region.num_categories, p=region.probs[k])
+            continue
+        product = rng.choice(region.num_products, p=region.dense_weights()[k])
+        todo += zip(children, region.products[product], strict=True)
+    return row
+
+
+rng = np.random.default_rng(7)
+by_hand = np.array([draw(circuit, rng) for _ in range(500)])
+exact = np.array([table[1] for table in circuit.marginal_tables()])
+assert np.abs(by_hand.mean(axis=0) - exact).max() < 4.5 * 0.5 / np.sqrt(500)
+
+# %% [markdown]
+# The library draws many rows at a time:
+
 # %%
 drawn = circuit.sample(500, rng=0)
 show(drawn[:10], "drawn from the circuit")

@@ -15,7 +15,6 @@ from sklearn.datasets import load_digits
 
 import pcircuit
 
-pcircuit.warm_up(moments=True)  # compile now, once, not where times are taken
 digits = load_digits()
 rows = (
     (digits.images[:, 2:5, 2:5] > 7).reshape(len(digits.images), 9).astype(int)

@@ -15,23 +15,6 @@ from html import unescape
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = {
-    "": "Circuits and evidence",
-    "inference": "What a circuit says about rows",
-    "operations": "Questions and operations",
-    "learning": "Where circuits come from",
-    "moments": "Exact moments",
-    "pictures": "Pictures",
-    "files": "Files",
-    "formats": "Formats of other programs",
-    "checks": "For packages built on this one",
-}
-CORE = (
-    "circuit",
-    "regions",
-    "vtree",
-    "evidence",
-)  # what a reader meets first; other files beside the rooms come last
 OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
 LISTED = {f"../{package}/__init__.py": f"reference/{package}.md" for package in ("pcircuit", "hld")}
 LISTS = ("changelog.md", "bad-inputs.md")
@@ -42,8 +25,13 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>
 
 
 def on_config(config):
-    """Modules of the repository can be imported."""
+    """Modules of the repository can be imported; the reference has a page for each that has public names."""
     sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "site")]
+    reference = next(part["Reference"] for part in config["nav"] if "Reference" in part)
+    for entry in list(reference):
+        for package in [name for name in ("pcircuit", "hld") if name in entry]:
+            pages = [{home: f"reference/{package}/{home}.md"} for home in modules(package)]
+            entry[package] = [{"All names": entry[package]}, *pages]
     return config
 
 
@@ -64,7 +52,10 @@ def on_files(files, config):
         for name, content in pictures.items():
             files.append(File.generated(config, f"course/{name}", content=content))
     for package in ("pcircuit", "hld"):
-        files.append(File.generated(config, f"reference/{package}.md", content=reference(package)))
+        files.append(File.generated(config, f"reference/{package}.md", content=all_names(package)))
+        for home, names in modules(package).items():
+            text = page_of_module(package, home, names)
+            files.append(File.generated(config, f"reference/{package}/{home}.md", content=text))
     for outside, inside in OUTSIDE.items():
         path = ROOT / outside[3:]
         if path.exists():
@@ -98,54 +89,66 @@ def on_page_content(html, page, **context):
     )
 
 
-def reference(package: str) -> str:
-    """The page that lists the public names of a package, room by room."""
+def modules(package: str) -> dict[str, list[str]]:
+    """Modules that have public names, and these names, classes first."""
     module = importlib.import_module(package)
-    lines = [f"# {package}", "", module.__doc__.strip().splitlines()[0], ""]
-    homes = {name: module._HOME[name] for name in module.__all__ if name in module._HOME}
-    titles = ROOMS if package == "pcircuit" else {"": "All names"}
-    for room, title in titles.items():
-        inside = [
-            name
-            for name, home in homes.items()
-            if package == "hld" or home.partition(".")[0] == room or room == _beside(home)
-        ]
-        lines += [f"## {title}", ""]
-        for name in sorted(inside, key=lambda name: (name[0].islower(), name)):
-            is_class = isinstance(getattr(module, name), type)
-            members = (
-                "\n        members: null\n        inherited_members: true\n        filters: ['!^_']"
-                if is_class
-                else ""
+    homes: dict[str, list[str]] = {}
+    for name in sorted(module.__all__, key=lambda name: (name[0].islower(), name)):
+        if name in module._HOME:
+            homes.setdefault(module._HOME[name], []).append(name)
+    for home in getattr(module, "_MODULES", {}).values():
+        part = importlib.import_module(f"{package}.{home}")
+        names = getattr(part, "__all__", vars(part))
+        own = [n for n in names if not n.startswith("_") and callable(getattr(part, n))]
+        own = [n for n in own if getattr(part, n).__module__.startswith(f"{package}.{home}")]
+        homes[home] = sorted({*own, *homes.get(home, [])})
+    return dict(sorted(homes.items(), key=lambda one: ("." in one[0], one[0])))
+
+
+def all_names(package: str) -> str:
+    """The page that lists the public names of a package with their first sentences."""
+    lines = [f"# {package}", "", _first_line(importlib.import_module(package)), ""]
+    lines += ["| name | what it is | page |", "| --- | --- | --- |"]
+    for home, names in modules(package).items():
+        part = importlib.import_module(f"{package}.{home}")
+        for name in names:
+            text = _first_line(getattr(part, name)).replace("|", "\\|")
+            page = f"{package}/{home}.md"
+            lines.append(
+                f"| [`{name}`]({page}#{package}.{_home_of(getattr(part, name), f'{package}.{home}')}.{name}) "
+                f"| {text} | [{home}]({page}) |"
             )
-            lines += [
-                f"::: {package}.{homes[name]}.{name}",
-                f"    options:\n        heading_level: 3{members}",
-                "",
-            ]
-    for name in getattr(module, "_MODULES", ()):
-        part = getattr(module, name)
-        lines += [f"## {package}.{name}", "", part.__doc__.strip().splitlines()[0], ""]
-        own = [
-            key
-            for key, value in vars(part).items()
-            if key in getattr(part, "__all__", vars(part))
-            and callable(value)
-            and not key.startswith("_")
-            and getattr(value, "__module__", "").startswith(package)
+    return "\n".join(lines) + "\n"
+
+
+def page_of_module(package: str, home: str, names: list[str]) -> str:
+    """The page of a module: what it is about, and its public names with typed signatures."""
+    part = importlib.import_module(f"{package}.{home}")
+    lines = [f"# {package} · {home}", "", _first_line(part), ""]
+    for name in names:
+        lines += [
+            f"::: {package}.{_home_of(getattr(part, name), f'{package}.{home}')}.{name}",
+            "    options:",
+            "      heading_level: 2",
         ]
-        for key in own:
+        if isinstance(getattr(part, name), type):
             lines += [
-                f"::: {getattr(part, key).__module__}.{key}",
-                "    options:\n        heading_level: 3",
-                "",
+                "      members: null",
+                "      inherited_members: true",
+                "      filters: ['!^_']",
             ]
+        lines.append("")
     return "\n".join(lines)
 
 
-def _beside(home: str) -> str | None:
-    """The section of a name that no room holds."""
-    return None if "." in home else "" if home in CORE else "checks"
+def _home_of(thing, module: str) -> str:
+    """The module of a name below its package: that in which it is defined, where it says so."""
+    return getattr(thing, "__module__", module).partition(".")[2] or module.partition(".")[2]
+
+
+def _first_line(thing) -> str:
+    """The first sentence of what a module, class or function says of itself."""
+    return " ".join((thing.__doc__ or "").strip().partition("\n\n")[0].split())
 
 
 def moved(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hld.answers.column_shifts import percent
 from hld.answers.picture import shown_levels
 from hld.answers.plots import shortened
-from hld.answers.words import headline, p_text
+from hld.answers.words import dependence_lines, effect_text, p_text, pair_lines, what_moved
 from hld.tables.shown_names import printable
 
 if TYPE_CHECKING:
@@ -85,12 +85,87 @@ def columns_table(columns: list[ColumnShift], alpha: float) -> str:
     )
 
 
+def sortable(columns: Any, alpha: float) -> str:
+    """Lines of columns, each opened by a click to its histogram, in the order that is chosen; without a script."""
+    orders = {
+        "p-value": sorted(columns, key=lambda one: (not one.adjusted <= alpha, one.adjusted)),
+        "name": sorted(columns, key=lambda one: one.name.casefold()),
+        "rows that differ": sorted(columns, key=lambda one: -one.difference),
+    }
+    places = [{id(one): i for i, one in enumerate(order)} for order in orders.values()]
+    choices = "".join(
+        f'<input type="radio" name="order" id="order{k}"{" checked" * (k == 0)}><label for="order{k}">{name}</label>'
+        for k, name in enumerate(orders)
+    )
+    lines = "".join(
+        f'<details style="{";".join(f"--o{k}:{place[id(one)]}" for k, place in enumerate(places))}">'
+        f'<summary class="{"moved" if one.adjusted <= alpha else "calm"}"><b>{escaped(one.name)}</b>'
+        f"<span>{escaped(p_text(one.adjusted, alpha))}</span><span>{percent(one.difference)} of rows</span>"
+        f"<small>{escaped(one.describe())}</small></summary>{histogram(one)}</details>"
+        for one in orders["p-value"]
+    )
+    return f'<div class="sortable"><small>sort by </small>{choices}<div class="lines">{lines}</div></div>'
+
+
+def segments_view(result: Any) -> str:
+    """How many segments shifted, and what moved in each of those, for a notebook."""
+    rows = "".join(
+        f'<tr><th scope="row">{escaped(named(result.labels[i]))}</th><td>{int(result.num_rows[i]):,}</td>'
+        f"<td>{escaped(p_text(float(result.adjusted[i]), result.alpha))}</td>"
+        f"<td>{'<br>'.join(map(escaped, what_moved(result.results[i])))}</td></tr>"
+        for i in result.worst_first.tolist()
+        if result.reject[i]
+    )
+    lines = [] if result.can_call else [result.caution]
+    if result.determined:
+        lines.append(f"Not tested, as the segments determine them: {', '.join(result.determined)}.")
+    return (
+        f"<div>{_head(repr(result), bool(result.reject.any()), {})}"
+        "<table><thead><tr><th>segment</th><th>rows</th><th>adjusted p</th><th>what moved</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>{''.join(f'<p>{escaped(line)}</p>' for line in lines)}</div>"
+    )
+
+
 def notebook_view(result: Any) -> str:
-    """The verdict, and the columns that moved, for a notebook."""
-    view = f"<div><p><strong>{escaped(headline(result))}</strong></p>"
+    """The head of the page, the columns that moved, and the pairs whose dependence did, for a notebook."""
     moved = [one for one in result.columns if one.adjusted <= result.alpha]
+    facts = {
+        "p-value": p_text(result.pvalue, result.alpha).removeprefix("p ").removeprefix("= "),
+        "level": f"{result.alpha:g}",
+        "rows": f"{result.num_samples:,}",
+        "effect size": effect_text(result),
+    }
+    if result.columns:
+        facts["columns moved"] = f"{len(moved)} of {len(result.columns)}"
+    view = _head("Shift found" if result.reject else "No shift found", result.reject, facts)
     if moved:
         view += columns_table(moved, result.alpha)
     elif result.columns:
         view += f"<p>No column moved by itself at level {result.alpha:g}.</p>"
-    return view + "</div>"
+    lines = pair_lines(result.pairs, result.alpha) or (
+        dependence_lines(result) if result.columns else []
+    )
+    return f"<div>{view}{''.join(f'<p>{escaped(line)}</p>' for line in lines)}</div>"
+
+
+def detector_view(detector: Any) -> str:
+    """What a detector was fitted to, and what each column is, for a notebook."""
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{escaped(cell)}</td>' for cell in row)}</tr>"
+        for row in detector.schema_.rows()
+    )
+    return f"<div>{_head(repr(detector), False, {})}<table><tbody>{rows}</tbody></table></div>"
+
+
+def _head(title: str, is_red: bool, facts: dict[str, str]) -> str:
+    """A verdict and its numbers in a box, red or green."""
+    colour = "#b4231f" if is_red else "#1a6b3c"
+    cells = "".join(
+        f'<span style="margin-right:2em"><small>{name}</small><br>{escaped(text)}</span>'
+        for name, text in facts.items()
+    )
+    return (
+        f'<div style="border-left:6px solid {colour};padding:.4em 1em;margin:.4em 0">'
+        f'<strong style="color:{colour};font-size:1.2em">{escaped(title)}</strong>'
+        f'<div style="display:flex;flex-wrap:wrap;margin-top:.4em">{cells}</div></div>'
+    )

@@ -19,9 +19,10 @@ import numpy as np
 from hld.answers.column_shifts import level_texts
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import TIME_TYPES, plain_value
-from hld.tables.times import in_iso, in_utc, is_missing, nanoseconds_of, same_time, times_as_objects
+from hld.tables.times import in_iso, in_utc, is_missing, seconds_of_text, times_as_objects
 
 MISSING = "(missing)"
+MIDNIGHT = " 00:00:00"  # days are written without it
 NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)", re.ASCII)
 
 
@@ -69,6 +70,8 @@ def _labels(values: list[Any]) -> tuple[str, ...]:
         value.is_integer() and abs(value) < 2**53 for value in values if isinstance(value, float)
     ):
         values = [int(value) if isinstance(value, float) else value for value in values]
+    if values and all(value is None or str(value).endswith(MIDNIGHT) for value in values):
+        values = [value and value.removesuffix(MIDNIGHT) for value in values]
     known = iter(
         level_texts([value for value in values if value is not None], [MISSING] * (None in values))
     )
@@ -90,13 +93,11 @@ def group_numbers(cells: Any, name: str) -> np.ndarray:
 
 def _times(texts: list[str]) -> dict[str, Any]:
     """What texts are in order by if all stand for durations, or all for dates; nothing for others."""
-    found: dict[str, Any] = {}
-    for text in texts:
-        length = nanoseconds_of(text)
-        found[text] = same_time(text) if length is None else length
-        if type(found[text]) is not type(found[texts[0]]) or found[text] is None:
-            return {}
-    return found
+    for kind in ("duration", "date"):
+        found = {text: seconds_of_text(text, kind) for text in texts}
+        if None not in found.values():
+            return found
+    return {}
 
 
 def _place(value: Any, times: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ If the model knows the grouping column, that column is constant in each segment,
 shifted.  It is hidden from the test, as if it were missing and had never been there; the question is then whether the
 segment's other columns follow the whole table.  To see drift, group by a column that the model does not know; or by a
 covariate (`HLDDetector(covariates=...)`), which stays visible: then a segment is compared with what was learned for it.
+Columns that the segments determine, as days do their weekday, are hidden as well (`hld.answers.segment_columns`).
 
 The p-value of a segment is the one that `HLDDetector.test` gives for its rows alone, without the grouping column:
 distance, missing values, new values, single counts and dependences share the level as they do there.
@@ -27,9 +28,10 @@ from typing import Any
 import numpy as np
 
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
+from hld.answers.segment_columns import determined_columns
 from hld.answers.segment_labels import PERIODS, numbered
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
-from hld.answers.words import effect_text, least_text, p_text
+from hld.answers.words import effect_text, least_text, moved, p_text, what_moved
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
@@ -41,8 +43,7 @@ from hld.tables.shown_names import in_one_line, listed, visible
 from pcircuit.arguments import check_choice, check_fraction
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
-LISTED = 20
-MOST_EXPLAINED = 200  # segments whose columns are kept
+MOST_EXPLAINED = 2_000  # segments whose columns are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,7 @@ class SegmentsResult:
     alpha: float
     procedure: str
     smallest: float = 0.0
+    determined: tuple[str, ...] = ()
 
     @property
     def least_adjusted(self) -> float:
@@ -94,8 +96,14 @@ class SegmentsResult:
                 "adjusted_pvalue": float(q),
                 "reject": bool(called),
                 "effect": result.effect,
-                "columns": _moved(result) if called else [],
-                "pairs": _moved_pairs(result) if called else [],
+                "moved": [
+                    {
+                        "columns": list(names),
+                        "adjusted_pvalue": one.adjusted,
+                        "description": one.describe(),
+                    }
+                    for names, one in (moved(result) if called else ())
+                ],
             }
             for label, T, p, q, called, result in zip(
                 self.labels,
@@ -116,6 +124,7 @@ class SegmentsResult:
             "reject": bool(self.reject.any()),
             "can_call": self.can_call,
             "least_adjusted_pvalue": self.least_adjusted,
+            "determined": list(self.determined),
             "segments": segments,
         }
 
@@ -134,6 +143,16 @@ class SegmentsResult:
             }
         )
 
+    @property
+    def worst_first(self) -> np.ndarray:
+        """(m,) places of the segments, the smallest adjusted p-value first, of equal ones the largest effect."""
+        return np.lexsort(([-result.effect for result in self.results], self.adjusted))
+
+    def _repr_html_(self) -> str:
+        from hld.answers.html import segments_view
+
+        return segments_view(self)
+
     def plot(self, ax: Any = None) -> Any:
         """The adjusted p-values of the segments in order, on a logarithmic axis of matplotlib; by default a new one."""
         from hld.answers.picture import draw_segments
@@ -141,18 +160,16 @@ class SegmentsResult:
         return draw_segments(self, ax)
 
     def __str__(self) -> str:
-        order = np.flatnonzero(self.reject)[np.argsort(self.adjusted[self.reject], kind="stable")]
         lines = [repr(self)]
-        for i in order[:LISTED].tolist():
-            pairs = [" with ".join(pair) for pair in _moved_pairs(self.results[i])]
-            moved = ", ".join(map(in_one_line, [*_moved(self.results[i])[:3], *pairs[:2]]))
+        for i in self.worst_first[self.reject[self.worst_first]].tolist():
             label, p = visible(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
             lines.append(
                 f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
-                f"effect size {effect_text(self.results[i])}{'  ' + moved if moved else ''}"
+                f"effect size {effect_text(self.results[i])}"
             )
-        if len(order) > LISTED:
-            lines.append(f"  and {len(order) - LISTED} more")
+            lines += [f"    {line}" for line in what_moved(self.results[i])]
+        if self.determined:
+            lines.append(f"not tested, as the segments determine them: {listed(self.determined)}")
         return "\n".join(lines if self.can_call else [*lines, self.caution])
 
     def __repr__(self) -> str:
@@ -200,14 +217,19 @@ def judge_segments(
     hidden = [
         v for v, one in enumerate(encoder.names) if (one == known or one in parts) and not given[v]
     ]
+    groups, labels = numbered(cells, every, name)
+    own = determined_columns(detector, columns, codes, groups, labels)
+    own = [v for v in own if v not in hidden and not given[v]]
+    if len(hidden) + len(own) == len(encoder.names):
+        own = []  # else there were nothing to test
     if len(hidden) == len(encoder.names):
         raise ValueError(
             f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know"
         )
+    hidden = sorted(hidden + own)
     if hidden:
         codes = codes.copy()
         codes[:, hidden] = -1
-    groups, labels = numbered(cells, every, name)
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
     codes, starts = codes[order], np.cumsum(sizes) - sizes
     rows = np.split(codes, starts[1:])
@@ -241,7 +263,17 @@ def judge_segments(
     smallest = getattr(detector.judge_, "smallest_pvalue", None)
     least = min(map(smallest, sizes.tolist())) if smallest is not None else 0.0
     return SegmentsResult(
-        name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure, least
+        name,
+        labels,
+        sizes,
+        tuple(results),
+        pvalues,
+        adjusted,
+        called,
+        alpha,
+        procedure,
+        least,
+        tuple(encoder.names[v] for v in own),
     )
 
 
@@ -276,16 +308,6 @@ def _quality(
         kept=kept if alone else None,
         is_tested=detector.missingness and alone,
     )
-
-
-def _moved(result: Any) -> list[Any]:
-    """Names of the columns that moved, most telling first."""
-    return [one.name for one in result.columns if one.adjusted <= result.alpha]
-
-
-def _moved_pairs(result: Any) -> list[Any]:
-    """Names of the pairs of columns whose dependence changed, most telling first."""
-    return [list(one.names) for one in result.pairs if one.adjusted <= result.alpha]
 
 
 def split_off(

@@ -57,7 +57,7 @@ def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:
 
     Shapes: cells (N, V).
     """
-    names = (*encoder.table_names, *(one.name for one in encoder.derived))
+    names = encoder.all_names
     whole = np.full((len(cells), len(names)), None, dtype=object)
     whole[:, [names.index(name) for name in encoder.names]] = cells
     return (

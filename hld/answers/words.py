@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hld.answers.column_shifts import UNSEEN, percent, tenths
-from hld.tables.shown_names import in_one_line, visible
+from hld.answers.column_shifts import UNSEEN, percent
+from hld.tables.shown_names import in_one_line
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
 
 LEAST_SHOWN = 1e-300  # p-values up to it are not distinguished: smaller ones are given as this
 MOST_LINES = 10
+DESCRIBED = 4  # of what moved in a segment in words; the rest is named
 DIGITS, MOST_DIGITS = 3, 17  # of p-values
 ROUNDING = 1e-9  # relative: a bound such as 0.05 is not 0.049
 
@@ -176,22 +177,26 @@ def dependence_lines(result: Any) -> list[Any]:
     ]
 
 
-def label_lines(shift: Any) -> list[str]:
-    """Lines about how often each label occurs."""
-    rows = zip(
-        shift.labels,
-        *(map(tenths, one) for one in (shift.before, shift.now, shift.lower, shift.upper)),
-        strict=True,
+def moved(result: Any) -> list[tuple[tuple[str, ...], Any]]:
+    """Names and shift of the columns that moved, and of the pairs whose dependence did, most telling first."""
+    found = [((one.name,), one) for one in result.columns]
+    found += [(one.names, one) for one in result.pairs]
+    return sorted(
+        (entry for entry in found if entry[1].adjusted <= result.alpha),
+        key=lambda entry: entry[1].adjusted,
     )
-    number = f"{shift.num_rows} row{'s' * (shift.num_rows != 1)}"
-    return [
-        f"label frequencies of {number}, assuming that rows of each label are as learned: "
-        f"changed with {p_text(shift.pvalue)}",
-        *(
-            f"  {visible(str(label))}: {now} ({lower} to {upper}), learned {before}"
-            for label, before, now, lower, upper in rows
-        ),
-    ]
+
+
+def what_moved(result: Any) -> list[str]:
+    """A line for each of what moved, the first ones in words; for a verdict without any, what it rests on."""
+    found = [(" with ".join(map(in_one_line, names)), one) for names, one in moved(result)]
+    if not found and result.columns:
+        one = result.columns[0]
+        likely = f"no column by itself, most likely {in_one_line(one.name)}: {one.describe()}"
+        return dependence_lines(result) or [likely]
+    rest = ", ".join(name for name, _ in found[DESCRIBED:])
+    lines = [f"{name}: {one.describe()}" for name, one in found[:DESCRIBED]]
+    return [*lines, f"also {rest}"] if rest else lines
 
 
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:

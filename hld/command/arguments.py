@@ -428,21 +428,6 @@ COMMANDS = {
                 default="-",
                 help="file to write (default: standard output)",
             ),
-            option(
-                "--report",
-                metavar="FILE.html",
-                help="also write a report on the quality of the rows",
-            ),
-            option(
-                "--real",
-                metavar="REAL.csv",
-                help="for --report: real rows that training did not use, to compare with",
-            ),
-            option(
-                "--training",
-                metavar="TRAIN.csv",
-                help="for --report: the training rows, to find drawn rows that are too close to one",
-            ),
             seed(),
             option(
                 "--sep",

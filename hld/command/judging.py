@@ -217,23 +217,22 @@ def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
 
 
 def print_explanation(result: Any, found: Any) -> None:
-    """Print the verdict, the columns and the nodes."""
+    """Print the verdict, the columns, and the nodes that shifted by themselves."""
+    shifted = [entry for entry in found["nodes"] if entry["pvalue"] <= result.alpha]
     print_text(f"{result}\n\ncolumns, by their share of the squared distance")
     print_table(
         ("column", "share", "missing", "unseen", "out of range"),
         [tuple(entry.values()) for entry in found["variables"]],
     )
     print_text(
-        f"\nnodes, by their share; p-values adjusted for their number "
-        f"({found['num_nodes_shifted']} of {found['num_nodes']} nodes shifted by themselves at level "
-        f"{result.alpha:g})"
+        f"\n{found['num_nodes_shifted']} of {found['num_nodes']} nodes shifted by themselves at level "
+        f"{result.alpha:g} (p-values adjusted for their number){', by their share' * bool(shifted)}"
     )
+    if not shifted:
+        return
     print_table(
         ("node", "kind", "delta", "z", "own z", "p (adj.)", "share", "columns"),
-        [
-            (*(entry[name] for name in OF_NODES), _listed(entry["variables"]))
-            for entry in found["nodes"]
-        ],
+        [(*(entry[name] for name in OF_NODES), _listed(entry["variables"])) for entry in shifted],
     )
 
 
@@ -277,6 +276,7 @@ def audit(args: Any) -> int:
         args.alpha,
         num_batches=args.num_batches,
         rng=args.seed,
+        progress=True,
         groups=groups,
     )
     if args.report is not None:

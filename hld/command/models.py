@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import pathlib
 import warnings
 from dataclasses import replace
 from typing import Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.models import compare_models
-from hld.answers.reports.page import write_page
-from hld.answers.reports.quality import sample_quality
-from hld.answers.reports.quality_report import quality_report
 from hld.command.output import (
     LOG,
     check_output,
@@ -27,7 +23,6 @@ from hld.command.output import (
 from hld.command.reading import (
     check_edits,
     load_model,
-    read_batch,
     reading_options,
     write_rows,
 )
@@ -36,7 +31,7 @@ from hld.export.c_source import c_source
 from hld.export.onnx_graph import onnx_model
 from hld.planning.of_tables import plan as planned
 from hld.tables.column_names import distinct_names
-from hld.tables.files.dialect import ReadOptions
+from hld.tables.drawing import as_learned, draw_rows
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import calendar_columns
 from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
@@ -158,7 +153,7 @@ def plan(args: Any) -> int:
     """What a model will find with a given number of rows a day, and when."""
     detector = load_model(args.model)
     edits = check_edits(args.edit, detector)
-    found = planned(detector, args.rows_per_day, edits, args.power, args.alpha)
+    found = planned(detector, args.rows_per_day, edits, args.power, args.alpha, progress=True)
     print_result(found, args.json)
     return 0
 
@@ -202,25 +197,23 @@ def export(args: Any) -> int:
 
 
 def sample(args: argparse.Namespace) -> int:
-    """Write rows drawn from a model as CSV, and how good they are."""
+    """Write rows drawn from a model as CSV."""
     output = None if args.output == "-" else args.output
-    check_outputs(
-        [path for path in (output, args.report) if path is not None],
-        (args.model, args.real, args.training),
-    )
-    if args.report is None and (args.real or args.training):
-        raise ValueError("--real and --training are for the page of --report: give it, too")
-    if args.report is not None and args.where is not None:
-        raise ValueError(
-            "--report compares with the whole table, and --where draws a part of it: leave one out"
-        )
+    if output is not None:
+        check_output(output, [args.model])
     detector = load_model(args.model)
     with step(f"drawing {args.num_rows} rows"):
-        rows = detector.sample(args.num_rows, where=args.where, rng=args.seed)
+        rows = draw_rows(
+            detector.circuit_,
+            detector.encoder_.columns,
+            detector.values_,
+            args.num_rows,
+            where=args.where,
+            rng=args.seed,
+        )
     _warn_of_empty(detector.encoder_.columns, rows)
-    if args.report is not None:
-        _write_report(args, detector, rows)
-    write_rows(detector.encoder_.names, rows, output, args.sep or ",")
+    names, cells = as_learned(detector.encoder_, detector.values_, rows)
+    write_rows(names, cells, output, args.sep or ",")
     return 0
 
 
@@ -243,14 +236,3 @@ def _warn_of_empty(columns: tuple[Any, ...], rows: Any) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def _write_report(args: argparse.Namespace, detector: Any, rows: Any) -> None:
-    """The page on how good drawn rows are."""
-    real, training = (
-        None if path is None else read_batch(path, detector.encoder_, ReadOptions(args.sep))
-        for path in (args.real, args.training)
-    )
-    with step(f"comparing, and writing {args.report}"):
-        quality = sample_quality(detector, rows, real=real, training=training, rng=args.seed)
-        write_page(quality_report(quality, model_name=pathlib.Path(args.model).name), args.report)

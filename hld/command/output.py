@@ -26,6 +26,7 @@ from typing import Any
 from hld.answers.for_programs import plain_json
 from hld.tables.shown_names import printable
 from pcircuit.io.whole_file import replace_file
+from pcircuit.progress import shown_steps
 
 LOG = logging.getLogger("hld.command")
 
@@ -167,7 +168,8 @@ def log_to_standard_error() -> None:
 def step(text: str) -> Iterator[None]:
     """Do a step; a terminal shows its text as long as it takes."""
     start = time.perf_counter()
-    with _status(printable(text)):
+    with shown_steps() as show:
+        show(printable(text))
         yield
     LOG.info("%s: %.3f s", text, time.perf_counter() - start)
 
@@ -177,15 +179,3 @@ class _Escaping(logging.Formatter):
 
     def format(self, record: Any) -> str:
         return printable(super().format(record))
-
-
-def _status(text: str) -> Any:
-    """A spinner with a text on standard error, on a terminal and if rich is installed."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return contextlib.nullcontext()
-    try:
-        from rich.console import Console
-        from rich.text import Text
-    except ImportError:
-        return contextlib.nullcontext()
-    return Console(stderr=True).status(Text(text))

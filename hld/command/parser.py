@@ -2,20 +2,7 @@
 
     hld fit TRAIN.csv -o MODEL        learn the distribution of a table, write one model file
     hld test MODEL BATCH.csv          does the batch follow it?    status 0: no shift found, 1: shift found
-    hld test ... --report FILE.html   ... and a page about it; --by COLUMN: each segment of it
-    hld explain MODEL BATCH.csv       ... and which columns carry the shift
-    hld info MODEL                    what the model file holds
-    hld sample MODEL -n 10            rows drawn from the learned distribution, also under conditions
-    hld monitor MODEL                 rows on standard input, a line of JSON for every n rows and at the alarm
-    hld serve MODEL                   the same over HTTP, and a page in the browser
-    hld export MODEL --c FILE.c       the test as a program without Python
-    hld plan MODEL --rows-per-day N   what will be found, and when
-    hld summarize MODEL BATCH.csv     sums that hld test takes in place of rows (--summary)
-    hld audit MODEL HELDOUT.csv       level, power and drift on rows that it has not seen
-    hld diff MODEL_A MODEL_B          how far apart two models are, by column
-    hld warm-up                       compile all kernels now, for instance when a container is built
-    hld completion bash               a script that completes commands in a shell
-    hld demo                          the method on handwritten digits, in a table and a picture
+    hld --help                        the other commands, which `hld.command.arguments` lists
 
 The commands read, call `hld.HLDDetector` and print; everything else is in the library.  Scripts get one JSON
 object on standard output (`--json`) and the exit status.  As 1 means "shift found", a failure of any kind
@@ -28,9 +15,13 @@ Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import csv
 import importlib
+import io
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -107,13 +98,38 @@ def _warnings_in_a_line() -> Iterator[None]:
     def formatted(message: Any, category: Any, *where: Any) -> str:
         if category is not UserWarning:
             return former(message, category, *where)
-        return f"hld: warning: {printable(' '.join(str(message).split()))}\n"
+        return f"hld: warning: {printable(_as_flags(' '.join(str(message).split())))}\n"
 
     warnings.formatwarning = formatted  # type: ignore[assignment]
     try:
         yield
     finally:
         warnings.formatwarning = former
+
+
+# how the library names what a flag of the command line does
+CODE = re.compile(r"`(?P<name>\w+)(?:=(?P<list>\[.*?\])|=(?P<text>'\w+')|\((?P<call>'.*?')\))?`")
+FLAGS = {"categorical", "continuous", "covariates", "groups", "order", "schema", "na_values"}
+
+
+def _as_flags(text: str) -> str:
+    """A message whose advice names flags in place of arguments: `continuous=['a', 'b']` is --continuous a,b."""
+    return CODE.sub(_flag, text).replace("`describe()`", "`hld info`")
+
+
+def _flag(found: re.Match[str]) -> str:
+    """The flag for an argument or a function in backticks; what the command line does not have stays."""
+    name = {"calendar_columns": "calendar"}.get(found["name"], found["name"])
+    if name not in FLAGS | {"calendar"}:
+        return found[0]
+    value = ast.literal_eval(found["list"] or found["text"] or found["call"] or "[]")
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([value] if isinstance(value, str) else value)
+    return (
+        f"--{name.replace('_', '-')} {shlex.quote(line.getvalue())}"
+        if value
+        else f"--{name.replace('_', '-')}"
+    )
 
 
 def _complain(*lines: str) -> None:
@@ -150,5 +166,5 @@ def _one_line(error: Any) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.strerror}: {str(error.filename)!r}"
     if isinstance(error, EXPECTED) and text:
-        return f"error: {text}"
+        return f"error: {_as_flags(text)}"
     return f"unexpected error: {type(error).__name__}: {text} (--debug shows where)"

@@ -21,7 +21,7 @@ def warm_up(args: Any) -> int:
     started, folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")
     _check_folder(folder)
     with step("compiling kernels"):
-        pcircuit.warm_up(moments=True, report=_say)
+        pcircuit.warm_up(report=_say)
     where = (
         f"in {folder}"
         if folder

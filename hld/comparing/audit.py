@@ -57,7 +57,8 @@ from hld.comparing.whole_groups import (
 )
 from hld.planning.alternatives import read_edits
 from hld.tables.shown_names import printable
-from pcircuit.arguments import check_fraction, check_generator, check_whole_number
+from pcircuit.arguments import check_flag, check_fraction, check_generator, check_whole_number
+from pcircuit.progress import shown_steps
 
 SIZES = (10, 50, 200)
 RANDOM = "random rows"  # of the table as it is, without an edit
@@ -244,6 +245,7 @@ def audit(
     num_batches: int = 200,
     train: Any = None,
     rng: int | np.random.Generator | None = 0,
+    progress: bool = False,
     **fitting: Any,
 ) -> AuditResult:
     """Measure level, power and drift of detectors on rows that they have not seen.
@@ -266,6 +268,8 @@ def audit(
     train : table, optional
         Objects with ``fit`` are fitted to it first.
     rng : int or numpy.random.Generator, optional
+    progress : bool
+        Show which batch is tested, on standard error if that is a terminal.
     **fitting
         ``groups`` and ``order``, in the words of `HLDDetector.fit`.  With ``groups`` (a column of `held_out` by name
         or position, or a label for each row) each group is also tested as one batch, at most `num_batches` of them;
@@ -326,22 +330,18 @@ def audit(
     if train is not None:
         fit_all(named, train, fitting)
     judged, rows = as_judged(held_out, groups), []
-    for T in sizes:
-        plans = [(RANDOM, _drawn(n, T, B, rng)), ("in order", _windows(n, T, B))]
-        plans += [(str(edit), edited_batches(held_out, edit, T, B, rng)) for edit in edits]
-        for situation, batches in plans:
-            reused = sum(map(len, batches)) > n or situation not in (RANDOM, "in order")
-            for name, test in run.items():
-                rows.append(
-                    _judged(
-                        name, situation, test, [take(judged, one) for one in batches], alpha, reused
-                    )
-                )
-    rows += [
-        _judged(name, OWN["groups"], test, [take(judged, one) for one in fresh], alpha, False)
-        for name, test in run.items()
-        if fresh is not None
-    ]
+    with shown_steps(check_flag(progress, "progress")) as show:
+        for T in sizes:
+            plans = [(RANDOM, _drawn(n, T, B, rng)), ("in order", _windows(n, T, B))]
+            plans += [(str(edit), edited_batches(held_out, edit, T, B, rng)) for edit in edits]
+            for situation, batches in plans:
+                reused = sum(map(len, batches)) > n or situation not in (RANDOM, "in order")
+                cells = [take(judged, one) for one in batches]
+                for name, test in run.items():
+                    rows.append(_judged(name, situation, test, cells, alpha, reused, show))
+        for name, test in run.items() if fresh is not None else ():
+            cells = [take(judged, one) for one in fresh]
+            rows.append(_judged(name, OWN["groups"], test, cells, alpha, False, show))
     kinds = {name: kind for name, one in named.items() if (kind := kind_of(one)) in DEPENDENT}
     return AuditResult(
         tuple(rows),
@@ -392,13 +392,18 @@ def _judged(
     batches: list[Any],
     alpha: float,
     is_reused: bool,
+    show: Callable[[str], None],
 ) -> AuditRow:
     """Alarms of a detector on batches, with the interval of Clopper and Pearson."""
     from scipy.stats import binomtest
 
-    alarms = sum(test(batch) <= alpha for batch in batches)
+    alarms, T = 0, int(np.median([num_rows(batch) for batch in batches]))
+    for k, batch in enumerate(batches):
+        show(
+            f"{printable(str(name))}, {printable(situation)}, {T} rows: batch {k + 1} of {len(batches)}"
+        )
+        alarms += test(batch) <= alpha
     low, high = map(float, binomtest(alarms, len(batches)).proportion_ci(LEVEL))
-    T = int(np.median([num_rows(batch) for batch in batches]))
     return AuditRow(
         name,
         situation,

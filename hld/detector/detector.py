@@ -11,7 +11,6 @@ show, and as many holes as in training are no evidence (`schemas.counts`).
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from collections.abc import Sequence
@@ -20,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pcircuit
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
-from hld.detector.estimator import check_fitted, sklearn_tags, width_as_expected
+from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
 from hld.detector.learning import learn_detector
 from hld.detector.options import check_options
@@ -33,13 +31,14 @@ from hld.summaries.of_tables import facts_of, summarize_chunks
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.tables.cells import objects_of, read_table
 from hld.tables.column_names import table_called
-from hld.tables.drawing import condition_probability, draw_rows
+from hld.tables.drawing import condition_probability
 from hld.tables.factored import whole_cells
 from hld.tables.schemas.schema import GROUPING
 from hld.tables.shown_names import listed
 from hld.tables.times import is_missing
-from pcircuit.arguments import check_fraction
+from pcircuit.arguments import check_flag, check_fraction
 from pcircuit.io.archive import read_object, write_archive
+from pcircuit.progress import shown_steps
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult
@@ -52,7 +51,7 @@ MISSING = {
 MOST_NAMED = 3  # groups in a warning
 
 
-class HLDDetector:
+class HLDDetector(Estimator):
     """Learns the distribution of a table and tests whether later batches still follow it.
 
     Parameters
@@ -223,7 +222,7 @@ class HLDDetector:
             compared with stretches of the later half, and the earlier half is learned from.  A warning names gaps that
             a column of dates shows, or dates that are not in order (`hld.variation.clock`).
         progress : bool
-            Draw a progress bar on standard error if that is a terminal.
+            Show each step and a bar of the epochs on standard error, if that is a terminal.
         learner : callable, optional
             The function that fits the parameters, perhaps to more rows than these (`hld.dask.fit`): called as
             ``learner(start, codes, encoder)`` with start values and the codes to learn from, returns circuit, history
@@ -248,9 +247,11 @@ class HLDDetector:
         check_options(self.get_params())
         if learner is not None and not callable(learner):
             raise TypeError(f"`learner` must be a function, found {type(learner).__name__}")
-        return self._take_over(
-            learn_detector(self.get_params(), table, groups, order, progress, learner)
-        )
+        params = self.get_params()
+        with shown_steps(check_flag(progress, "progress")) as show:
+            return self._take_over(
+                learn_detector(params, table, groups, order, progress, learner, show)
+            )
 
     def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:
         """Test whether a batch follows the distribution of the training table.
@@ -485,29 +486,6 @@ class HLDDetector:
         check_fitted(self)
         return detectable_of_table(self, T, power, alpha)
 
-    def score_samples(self, table: Any) -> np.ndarray:
-        """Natural log-likelihood of each row under the circuit; larger is more typical.
-
-        Parameters
-        ----------
-        table : (T, V) array_like or data frame
-            With every column of the training table, by name; others are ignored, as in `HLDDetector.test`.
-
-        Returns
-        -------
-        (T,) float array
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the detector is not fitted, or the table lacks a column of the training table.
-        """
-        check_fitted(self)
-        with width_as_expected():
-            return pcircuit.log_likelihood(
-                self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0]
-            )
-
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.
 
@@ -545,46 +523,6 @@ class HLDDetector:
             As `score_samples`.
         """
         return np.where(self.decision_function(table) < 0, -1, 1)
-
-    def sample(
-        self,
-        num_samples: int,
-        *,
-        where: str | None = None,
-        rng: int | np.random.Generator | None = None,
-    ) -> Any:
-        """Rows drawn from the circuit, numbers inside their bins and types kept.
-
-        Parameters
-        ----------
-        num_samples : int
-        where : str, optional
-            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
-        rng : int or numpy.random.Generator, optional
-
-        Returns
-        -------
-        (num_samples, V) object array
-            None for rare and new levels.  No cell is missing: the circuit is of complete rows.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the detector is not fitted, or the condition cannot be read or is never satisfied.
-
-        Examples
-        --------
-        >>> import hld
-        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
-        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows)
-        >>> drawn = detector.sample(20, where="x0 == 2", rng=0)
-        >>> drawn.shape, set(drawn[:, 0])
-        ((20, 2), {2})
-        """
-        check_fitted(self)
-        return draw_rows(
-            self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng
-        )
 
     def probability(self, where: str) -> float:
         """Probability of a condition under the circuit, exactly.
@@ -676,55 +614,6 @@ class HLDDetector:
         lines.append(f"missing values: {MISSING[test.missing]}; their shares are {tested}")
         return "\n".join(lines)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Constructor parameters, as scikit-learn expects.
-
-        Parameters
-        ----------
-        deep : bool
-            Ignored: no parameter is an estimator.
-
-        Returns
-        -------
-        dict of str to object
-        """
-        return {
-            name: getattr(self, name)
-            for name in inspect.signature(type(self).__init__).parameters
-            if name != "self"
-        }
-
-    def set_params(self, **params: Any) -> HLDDetector:
-        """Change constructor parameters; takes effect at the next `fit`.
-
-        Parameters
-        ----------
-        **params
-            Values by name.
-
-        Returns
-        -------
-        HLDDetector
-            The same object.
-
-        Raises
-        ------
-        ValueError
-            If a name is not that of a parameter.
-        """
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise ValueError(
-                    f"`{name}` is not a parameter of HLDDetector, expected one of {', '.join(known)}"
-                )
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        state = f"fitted to {self.num_train_} rows" if hasattr(self, "circuit_") else "not fitted"
-        return f"HLDDetector(num_latents={self.num_latents}, {state})"
-
     def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
@@ -751,7 +640,7 @@ class HLDDetector:
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""
-        return sklearn_tags()
+        return sklearn_tags("outlier_detector")
 
 
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:

@@ -37,7 +37,7 @@ from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.variation.dividing import divide
-from pcircuit.arguments import check_flag, check_generator, check_seed
+from pcircuit.arguments import check_generator, check_seed
 
 Learner = Callable[
     [pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]
@@ -51,12 +51,11 @@ def learn_detector(
     order: str | None,
     progress: bool,
     learner: Learner | None,
+    show: Callable[[str], None],
 ) -> dict[str, Any]:
-    """All that a fitted detector holds, by name."""
-    rng, progress = (
-        check_generator(options["rng"]),
-        check_flag(progress, "progress"),
-    )
+    """All that a fitted detector holds, by name; `show` is told what is done."""
+    rng = check_generator(options["rng"])
+    show("reading columns")
     columns = _read(table, groups, order, options)
     at, given = _place(columns, groups), options["schema"]
     grouping: tuple[ColumnSchema, ...] = ()
@@ -105,6 +104,7 @@ def learn_detector(
         warn_of_repeated(data)
     kept, new = reference_rows(encoder, columns, data, kept_rows)
     learned = data[learned_rows]
+    show(f"dependences of {len(encoder.columns)} columns")
     tree = pcircuit.chow_liu_tree(
         learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"]
     )
@@ -119,7 +119,9 @@ def learn_detector(
         rng,
         tree=tree,
     )
+    show("")
     circuit, history, num_learned = learner(start, learned, encoder)
+    show("rows held out, and what they show of each column and pair")
     known["profile"] = with_associations(known["profile"], circuit, kept)
     watched, further = None, {}
     if kept is not None:
@@ -142,6 +144,7 @@ def learn_detector(
                     counts_missing=options["missingness"],
                 ),
             }
+    show(f"means, spread and law of {circuit.num_nodes} units")
     test = build_test(options, circuit, kept, num_learned, check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(

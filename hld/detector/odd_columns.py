@@ -32,24 +32,23 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.amounts import UNIT
 from hld.tables.cells import Columns, distinct_values
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import whole_cells
-from hld.tables.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL
+from hld.tables.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL, ORDERING, ROW_NUMBERS
 from hld.tables.schemas.schema import LEFT_OUT
 from hld.tables.single_cells import reads_as_number
-from hld.tables.times import as_seconds
-from hld.variation.clock import BY_CHANCE, never_decreases, order_by_chance
+from hld.tables.times import time_kind
 
 MOST_NAMED = 8  # columns that a warning names
 MOST_LEVELS = 11_000  # of a column
-NEARLY = 0.9  # rank correlation with the rows from which on dates are nearly in order: of records as they come in, .99
-FEWEST_RANKED, MOST_RANKED = 20, 10_000  # rows that it is computed from: few may be so by chance
 FEWEST_NUMBERS = (
     10  # levels of a text column that is reported to hold numbers, or cells where few are odd
 )
 MOST_ODD = 0.01  # of the cells of a column of few levels
 UNREAD_DATE = re.compile(r"\d{1,2}([/-])\d{1,2}\1(19|20)\d\d(?=$|[ T])", re.ASCII)
+TELLING = (NEARLY_ALL, ROW_NUMBERS)  # notes of columns that only tell rows apart
 SHOWN = 3  # texts among numbers that a warning shows
 
 
@@ -92,16 +91,24 @@ def examine_columns(
             ],
         ),
         (
+            "of amounts that are text, which are read as numbers: {}; their units are columns of their own",
+            [
+                f"{column.source!r} (such as {_first_text(arrays[column.source])})"
+                for column in schema.columns
+                if column.part == UNIT and column.name not in known
+            ],
+        ),
+        (
             "without a value, which are left out: {}; name them in `categorical` to be told of values in batches",
             [repr(column.name) for column in unasked if column.note == EMPTY],
         ),
         (
-            "of dates by which its rows are sorted, or nearly: {}; later batches lie beyond them whatever else they "
-            "show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
+            "that order its rows, which are left out, as later batches lie beyond them whatever else they show: {}"
+            + _how_to_keep(unasked, ORDERING, arrays),
             [
-                repr(name)
-                for name in _clocks(schema, names, columns)
-                if name not in known | _sources(about)
+                f"{column.name!r} ({column.note.removeprefix(ORDERING)})"
+                for column in unasked
+                if column.note.startswith(ORDERING)
             ],
         ),
         (
@@ -118,11 +125,12 @@ def examine_columns(
             ],
         ),
         (
-            "that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
+            "that only tell rows apart and are left out: {}"
+            + _how_to_keep(unasked, TELLING, arrays),
             [
                 f"{column.name!r} ({column.note})"
                 for column in unasked
-                if not column.note.startswith((AS_TEXT, EMPTY)) and column.name not in dates
+                if column.note.startswith(TELLING) and column.name not in dates
             ],
         ),
     ):
@@ -130,40 +138,6 @@ def examine_columns(
             warnings.warn(
                 f"`table` has columns {said.format(_some(found))}", UserWarning, stacklevel=4
             )
-
-
-def _clocks(schema: Any, names: Any, columns: Columns) -> list[str]:
-    """Names of the columns of dates that are in the order of the rows, or nearly, oldest or newest first."""
-    dates = {column.name for column in schema.columns if column.kind == "date"}
-    seconds = {
-        name: as_seconds(whole_cells(values), "date")[0]
-        for name, values in zip(names, columns.arrays, strict=True)
-        if name in dates
-    }
-    return [
-        name
-        for name, one in seconds.items()
-        if ((never_decreases(one) or never_decreases(-one)) and order_by_chance(one) <= BY_CHANCE)
-        or abs(_rank_correlation(one)) >= NEARLY
-    ]
-
-
-def _rank_correlation(seconds: np.ndarray) -> float:
-    """Spearman's correlation of some dates that are known with their places; 0 where they are few or all one."""
-    known = seconds[~np.isnan(seconds)]
-    some = known[np.linspace(0, len(known) - 1, min(len(known), MOST_RANKED)).astype(np.int64)]
-    _, levels, counts = np.unique(some, return_inverse=True, return_counts=True)
-    if len(some) < FEWEST_RANKED or len(counts) < 2:
-        return 0.0
-    ranks = (counts.cumsum() - (counts - 1) / 2)[
-        levels
-    ]  # equal dates share the mean of their ranks
-    return float(np.corrcoef(ranks, np.arange(len(some)))[0, 1])
-
-
-def _sources(given: Any) -> set[str | None]:
-    """Columns of dates whose parts are used."""
-    return {column.source for column in given}
 
 
 def _are_numbers(column: Any, values: Any) -> bool:
@@ -201,6 +175,23 @@ def _unread_dates(column: Any, names: Any, columns: Columns) -> str:
         else "each text a level of its own"
     )
     return f"{column.name!r} (such as {found[0]!r}; {done})"
+
+
+def _how_to_keep(columns: list[Any], notes: tuple[str, ...], arrays: dict[str, Any]) -> str:
+    """The options that keep the columns left out for one of some reasons, and what else may be done with dates."""
+    names = [one.name for one in columns if one.note.startswith(notes)][:MOST_NAMED]
+    kinds = {name: time_kind(arrays[name]) for name in names}
+    numbers = [name for name in names if kinds[name] or arrays[name].dtype.kind in "iuf"]
+    texts = [name for name in names if name not in numbers]
+    kept = [f"`continuous={numbers}`"] * bool(numbers) + [f"`categorical={texts}`"] * bool(texts)
+    dates = [name for name in names if kinds[name] == "date"]
+    parts = f"; for weekdays and hours: `calendar_columns({dates[0]!r})`" if dates else ""
+    return f"; to keep them: {', '.join(kept)}{parts}"
+
+
+def _first_text(values: Any) -> str:
+    """The first text of a column."""
+    return reprlib.repr(next(cell for cell in values.tolist() if isinstance(cell, str)))
 
 
 def _texts_among_numbers(name: str, values: Any) -> str:

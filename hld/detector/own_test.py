@@ -65,7 +65,7 @@ def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
             )
         elif (
             not isinstance(judge, TimeTest)
-            and judge.least_pvalue() > SUPPORTED_LEVEL
+            and judge.least_pvalue() >= SUPPORTED_LEVEL
             and not judge.law
         ):  # only groups have one
             warnings.warn(

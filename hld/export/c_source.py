@@ -42,7 +42,9 @@ def _head(plan: Plan) -> list[Any]:
     lines = [
         f"/* Written by hld {pcircuit.__version__}.  Compile: cc -std=c99 -O2 -c FILE.c, and link with -lm.",
         " *",
-        " * Columns and their codes:",
+        f" * Witnesses: {', '.join(plan.witnesses)}.",
+        " *",
+        " * Columns and their codes; -1 is a cell that is missing:",
     ]
     for v, column in enumerate(plan.columns):
         lines.append(
@@ -51,12 +53,17 @@ def _head(plan: Plan) -> list[Any]:
         levels = getattr(column, "levels", None)
         if levels is not None:
             lines += [f" *      {code}: {_quoted(level)}" for code, level in enumerate(levels)]
+            if column.rare:
+                lines.append(f" *      {len(levels)}: one of the rare levels of training")
+            lines.append(f" *      {column.num_categories - 1}: any other")
         edges = getattr(column, "edges", None)
         if edges is not None:
             lines.append(
-                f" *      bins between {', '.join(f'{edge!r}' for edge in np.asarray(edges).tolist())}"
+                f" *      bins between {', '.join(f'{edge!r}' for edge in np.asarray(edges).tolist())}; "
+                f"{column.num_categories}: less than {column.marks[0]!r}, "
+                f"{column.num_categories + 1}: more than {column.marks[-1]!r}"
             )
-    return [*lines, " */", "#include <math.h>", ""]
+    return [*lines, " */", "#include <math.h>", "#include <stdlib.h>", ""]
 
 
 def _quoted(value: Any) -> str:
@@ -65,69 +72,59 @@ def _quoted(value: Any) -> str:
     return text.replace("*/", "*\\u002f").replace("?", "\\u003f").replace("/*", "\\u002f*") + " "
 
 
-def _data(plan: Plan) -> list[Any]:
-    """The arrays."""
-    most = max([1, *(len(one.eigenvalues) for one in plan.metrics)])
-    sizes = {
-        "COLUMNS": len(plan.columns),
-        "NODES": len(plan.kinds),
-        "MEANS": len(plan.chosen),
-        "METRICS": len(plan.metrics),
-        "TRAIN": plan.num_train,
-        "LEAST_ROWS": plan.least_rows,
-        "DRAWS": len(plan.joint),
-        "RESOLVED": RESOLVED,
-        "MOST_EIGENVALUES": most,
-        "POINTS": POINTS,
+def _data(plan: Plan) -> list[str]:
+    """Constants and arrays, and those of the metrics in one array of structures."""
+    constants = {
+        **plan.numbers,
+        "resolved": RESOLVED,
+        "points": POINTS,
+        "reach": REACH,
+        "cos": COS,
+        "sin": SIN,
+        "widest": WIDEST,
     }
-    lines = [f"#define HLD_{name} {value}" for name, value in sizes.items()]
+    lines = [f"#define HLD_{name.upper()} {_number(x)}" for name, x in constants.items()]
+    lines.append(f'#define HLD_WITNESSES "{", ".join(plan.witnesses)}"')
+    for name, values in plan.arrays.items():
+        if len(values) or name != "joint":
+            lines += _array(f"HLD_{name.upper()}", values)
+    first, entries = plan.metrics[0], []
     lines += [
-        f"#define HLD_{name} {value!r}"
-        for name, value in (("REACH", REACH), ("COS", COS), ("SIN", SIN), ("WIDEST", WIDEST))
-    ] + [""]
-    lines += _array("int", "HLD_CATEGORIES", [column.num_categories for column in plan.columns])
-    lines += _array("signed char", "HLD_KINDS", plan.kinds)
-    lines += _array("int", "HLD_STARTS", plan.starts)
-    lines += _array("int", "HLD_CHILDREN", plan.children)
-    lines += _array("double", "HLD_WEIGHTS", plan.weights)
-    lines += _array("int", "HLD_CHOSEN", plan.chosen)
-    lines += _array("double", "HLD_MEAN", plan.mean)
-    if len(plan.joint):
-        lines += _array("float", "HLD_JOINT", plan.joint)
-    lines += [
-        "struct hld_metric { const char *name; int rows, eigenvalues; const int *start, *place;",
-        "    const double *value, *eigenvalue, *multiplicity; double round_off, excess, most_scale; };",
+        "struct hld_metric {",
+        "    const char *name;",
+        "    int rows, eigenvalues;",
+        *(f"    const {_kind(values)} *{name};" for name, values in first.arrays.items()),
+        *(
+            f"    {'int' if isinstance(x, int) else 'double'} {name};"
+            for name, x in first.numbers.items()
+        ),
+        "};",
     ]
     for i, one in enumerate(plan.metrics):
-        for kind, name, values in (
-            ("int", "START", one.starts),
-            ("int", "PLACE", one.places),
-            ("double", "VALUE", one.values),
-            ("double", "EIGENVALUE", one.eigenvalues),
-            ("double", "MULTIPLICITY", one.multiplicities),
-        ):
-            lines += _array(kind, f"HLD_{name}_{i}", values)
-    lines.append("static const struct hld_metric HLD_METRIC[] = {")
-    for i, one in enumerate(plan.metrics):
-        numbers = ", ".join(_number(float(x)) for x in (one.round_off, one.excess, one.most_scale))
-        arrays = ", ".join(
-            f"HLD_{name}_{i}" for name in ("START", "PLACE", "VALUE", "EIGENVALUE", "MULTIPLICITY")
+        sizes = f'"{one.name}", {len(one.arrays["start"]) - 1}, {len(one.arrays["eigenvalue"])}'
+        for name, values in one.arrays.items():
+            lines += _array(f"HLD_{name.upper()}_{i}", values)
+        arrays = (f"HLD_{name.upper()}_{i}" for name in one.arrays)
+        entries.append(
+            f"    {{{', '.join([sizes, *arrays, *map(_number, one.numbers.values())])}}},"
         )
-        lines.append(
-            f'    {{"{one.name}", {len(one.starts) - 1}, {len(one.eigenvalues)}, {arrays}, {numbers}}},'
-        )
-    return [*lines, "};"]
+    return [*lines, "static const struct hld_metric HLD_METRIC[] = {", *entries, "};"]
 
 
-def _array(kind: str, name: str, values: Any) -> list[Any]:
+def _kind(values: np.ndarray) -> str:
+    """The type of an array in C."""
+    return "int" if values.dtype.kind in "iu" else "float" if values.itemsize == 4 else "double"
+
+
+def _array(name: str, values: np.ndarray) -> list[str]:
     """The definition of an array; one without entries gets one, as C has no empty ones."""
-    texts = [_number(x) for x in np.asarray(values).tolist()] or ["0"]
+    texts = [_number(x) for x in values.tolist()] or ["0"]
     rows = [
         ", ".join(texts[start : start + ON_A_LINE]) for start in range(0, len(texts), ON_A_LINE)
     ]
-    return [f"static const {kind} {name}[] = {{", *(f"    {row}," for row in rows), "};"]
+    return [f"static const {_kind(values)} {name}[] = {{", *(f"    {row}," for row in rows), "};"]
 
 
-def _number(x: Any) -> str:
+def _number(x: float) -> str:
     """A number that C reads as it is."""
     return x.hex() if isinstance(x, float) else str(x)

@@ -1,379 +1,817 @@
 r"""A test as an ONNX graph, for runtimes in C#, Java, C++ or a browser; see `hld.export.plan` for what it computes.
 
-Input is ``codes`` (T, V), int64.  Outputs are ``means`` (m,), ``distances`` (q,), ``pvalues`` (q,) and ``pvalue`` (),
-all in double precision, and ``valid`` (), which is false where a code is not one of its column; p-values are then NaN.
+Input is ``codes`` (T, V), int64.  Outputs are
 
-The tail of a sum of chi-squares takes the steps of `program.c`.  The saddle point comes from a fixed number of
-halvings.  Complex numbers are pairs, and the argument of 1 - 2 lambda s is atan(a / b) - pi/2 with b > 0, since the
-line of integration runs through the upper half-plane.  As runtimes have no arc tangent in double precision, it is made
-of square roots and a series:
+=============  ====  ===============================================================================================
+``pvalue``     ()    of all witnesses together
+``witnesses``  (5,)  of the distance, missing values, new values, counts and dependences by themselves; NaN where one
+                     is not carried or has nothing to compare
+``columns``    (5,)  int64, -1 for none: the column of the missing values, of the new ones, of the count, and the two of
+                     the dependence
+``means``      (m,)  likelihoods over the rows that show them
+``distances``  (q,)  of the metrics
+``pvalues``    (q,)  of the metrics, from `least_rows` on
+``valid``      ()    false where a code is not one of its column, or its schema refuses it; p-values are then NaN
+=============  ====  ===============================================================================================
+
+The tail of a sum of chi-squares takes the steps of `program.c`, for all metrics at once.  The saddle point comes from a
+fixed number of halvings.  Complex numbers are pairs, and the argument of 1 - 2 lambda s is atan(a / b) - pi/2 with
+b > 0, since the line of integration runs through the upper half-plane.  As runtimes have no arc tangent in double
+precision, it is made of square roots and a series:
 
 .. math:: \arctan x = 2 \arctan \frac{x}{1 + \sqrt{1 + x^2}},
 
 which after four rounds leaves |x| < 0.1, where ten terms are exact to rounding.
+
+**Bounds.**  A graph has no eigenvalues.  For a covariance M of l numbers
+
+.. math:: \lambda_1 \le \bigl(\mathrm{tr}\, M^{2^n}\bigr)^{1 / 2^n} \le l^{1 / 2^n} \lambda_1,
+
+which for n = `SQUARINGS` is less than 0.1 % too much, and makes laws wider: so an alarm that the batch's own rows check
+has a p-value up to some thousandths above the library's.  Where rows have holes, the law of a metric is the widest one
+with the trace, the sum of squares and this largest eigenvalue of F (S o R) F^t (`hld.gchi2.three_moments`): below 5 %
+its p-values are never smaller than those of the library.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import importlib.util
+import math
+from functools import reduce
+from itertools import pairwise
+from operator import mul
+from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.export.c_source import COS, POINTS, REACH, SIN, WIDEST
-from hld.export.plan import PRODUCT, SUM, MetricPlan, Plan, plan_of
+from hld.export.graph import FLOAT, INT64, Graph, Value
+from hld.export.plan import Plan, plan_of
 from hld.nulls.joint import RESOLVED
+from hld.nulls.ranks.monte_carlo import TIE
+from hld.results.largest_dependence import CLOSE, LONGEST
+from hld.tables.schemas.counts import MOST_VALUES, SLACK
 
-if TYPE_CHECKING:
-    import onnx
-
-OPSET, IR_VERSION = 17, 8  # of 2022; whatever reads ONNX today knows them
-
-
-class Graph:
-    """A graph that grows."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self._known: dict[tuple[Any, ...], str] = {}
-
-    def add(
-        self, operation: str, *inputs: Any, output: str | None = None, **attributes: Any
-    ) -> str:
-        """One operation on names, or on arrays and numbers, which become constants of double precision."""
-        from onnx import helper
-
-        name = output or f"v{len(self.nodes)}"
-        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
-        self.nodes.append(helper.make_node(operation, names, [name], **attributes))
-        return name
-
-    def constant(self, value: Any) -> str:
-        """A constant: whole numbers as 64 bit, float32 as it is, all else in double precision; equal ones once."""
-        from onnx import numpy_helper
-
-        array = np.asarray(value)
-        kind = (
-            np.int64
-            if array.dtype.kind in "iu"
-            else np.float32
-            if array.dtype == np.float32
-            else np.float64
-        )
-        array = np.ascontiguousarray(array, dtype=kind).reshape(array.shape)
-        key = array.dtype.str, array.shape, array.tobytes()
-        if key not in self._known:
-            self._known[key] = f"c{len(self._known)}"
-            self.constants.append(numpy_helper.from_array(array, self._known[key]))
-        return self._known[key]
-
-    def sum(self, value: str, axis: int) -> str:
-        """The sum over an axis."""
-        return self.add("ReduceSum", value, np.array([axis]), keepdims=0)
-
-    def model(
-        self,
-        inputs: list[tuple[str, str, list[Any]]],
-        outputs: list[tuple[str, str, list[Any]]],
-        description: str,
-    ) -> onnx.ModelProto:
-        """The whole as a model, checked; inputs and outputs are (name, dtype, shape)."""
-        import onnx
-        from onnx import helper
-
-        into, out = (
-            [
-                helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), shape)
-                for name, kind, shape in values
-            ]
-            for values in (inputs, outputs)
-        )
-        graph = helper.make_graph(self.nodes, "hld", into, out, self.constants)
-        model = helper.make_model(
-            graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
-            ir_version=IR_VERSION,
-            producer_name="hld",
-            doc_string=description,
-        )
-        onnx.checker.check_model(model, full_check=True)
-        return model
+HALVINGS, SQUARINGS = 60, 13
+ROUNDS, TERMS = 4, 10
+NEWTON = 40  # steps towards the least of a bound, each point of which is one
+STEPS, MORE = (
+    5.0,
+    60,
+)  # terms of a tail of counts: so many times the root of T, and more, are all but 1e-18 of it
+TINY, FAR = 1e-300, 1e300
 
 
 def onnx_model(detector: Any) -> Any:
     """The graph of a fitted detector's test."""
-    try:
-        import onnx
-    except ImportError:
+    if importlib.util.find_spec("onnx") is None:
         raise ImportError(
             "exporting to ONNX needs onnx, which is not installed: pip install 'hld[onnx]'"
-        ) from None
+        )
     plan, graph = plan_of(detector), Graph()
-    codes, is_valid = _checked_codes(graph, plan)
-    vectors = graph.add("Gather", _likelihoods(graph, plan, codes), plan.chosen, axis=1)
-    means = _means(graph, vectors)
-    size = graph.add("Squeeze", graph.add("Shape", "codes", start=0, end=1))
-    rows = graph.add("Cast", size, to=onnx.TensorProto.DOUBLE)
-    distances, pvalues = _metrics(graph, plan, graph.add("Sub", means, plan.mean), rows)
-    graph.add("Identity", distances, output="distances")
-    is_law = graph.add(
-        "And", is_valid, graph.add("GreaterOrEqual", rows, float(plan.least_rows or np.inf))
+    batch = Batch(plan, graph, detector.test_)
+    distance, distances, pvalues = _distance(batch)
+    witnesses = [
+        _missing(batch),
+        _new(batch),
+        _largest_count(batch),
+        _largest_dependence(batch),
+    ]
+    together = _together(graph, distance, witnesses)
+    graph.where(batch.is_valid, together, np.nan).Identity(output="pvalue")
+    shown = [graph.where(one.share > 0.0, one.pvalue, np.nan).shaped(1) for one in witnesses]
+    graph.where(batch.is_valid, graph.joined(distance.shaped(1), *shown), np.nan).Identity(
+        output="witnesses"
     )
-    graph.add("Where", is_law, pvalues, np.nan, output="pvalues")
-    joint = _joint(graph, plan, pvalues)
-    graph.add("Where", is_law, graph.add("Max", joint, 1e-300), np.nan, output="pvalue")
-    q = len(plan.metrics)
+    graph.joined(*(one.columns for one in witnesses)).Identity(output="columns")
+    batch.means.Identity(output="means")
+    distances.Identity(output="distances")
+    graph.where(batch.is_valid & batch.is_law, pvalues, np.nan).Identity(output="pvalues")
+    q, m = len(plan.metrics), len(plan.arrays["mean"])
     return graph.model(
         [("codes", "INT64", ["rows", len(plan.columns)])],
         [
-            ("means", "DOUBLE", [len(plan.chosen)]),
+            ("pvalue", "DOUBLE", []),
+            ("witnesses", "DOUBLE", [5]),
+            ("columns", "INT64", [5]),
+            ("means", "DOUBLE", [m]),
             ("distances", "DOUBLE", [q]),
             ("pvalues", "DOUBLE", [q]),
-            ("pvalue", "DOUBLE", []),
             ("valid", "BOOL", []),
         ],
-        f"p-values from {plan.least_rows} rows on; metrics {', '.join(one.name for one in plan.metrics)}",
+        f"witnesses {', '.join(plan.witnesses)}; p-values of metrics from {plan.numbers['least_rows']} rows "
+        f"on; metrics {', '.join(one.name for one in plan.metrics)}",
     )
 
 
-def _checked_codes(graph: Any, plan: Any) -> tuple[Any, ...]:
-    """The codes, each moved to the nearest one of its column, and whether that changed none."""
-    most = np.array([column.num_categories - 1 for column in plan.columns])
-    codes = graph.add("Min", graph.add("Max", "codes", np.zeros(len(most), dtype=np.int64)), most)
-    same = graph.add("Cast", graph.add("Equal", codes, "codes"), to=6)  # int32
-    flat = graph.add("ReduceMin", same, axes=[0, 1], keepdims=0)
-    return codes, graph.add("Equal", flat, graph.add("Cast", np.int64(1), to=6), output="valid")
+class Batch:
+    """The codes of a batch, and what is summed over its rows."""
+
+    def __init__(self, plan: Plan, graph: Graph, test: Any) -> None:
+        self.plan, self.graph, A = plan, graph, plan.arrays
+        C, new = A["categories"].astype(np.int64), A["new"].astype(np.int64)
+        most = np.where(new < C, C, C + 2) - 1
+        codes = graph.add("Min", graph.add("Max", "codes", np.full(len(C), -1)), most)
+        self.is_new, whole = codes >= new, codes.Equal("codes")
+        is_refused = self.is_new & (A["unseen"] == 2)
+        self.is_valid = _all(whole & ~is_refused).Identity(output="valid")
+        inside = graph.where(codes < C, codes, graph.where(codes.Equal(C), np.zeros_like(C), C - 1))
+        self.own = graph.where(self.is_new & (A["unseen"] == 1), np.full(len(C), -1), inside)
+        self.is_missing, is_hole = codes < np.int64(0), self.own < np.int64(0)
+        self.is_holed = ~_all(~is_hole) | bool(plan.numbers["kept_holes"])
+        self.rows = graph.add("Shape", "codes", start=0, end=1).as_type().shaped()
+        self.is_law = self.rows >= float(plan.numbers["least_rows"] or np.inf)
+        codes = graph.add("Max", self.own, np.zeros_like(C))
+        self.likelihoods = _likelihoods(graph, test.circuit, codes).at(A["chosen"], axis=1)
+        scopes = ~test.vectors.seen(-np.eye(len(C), dtype=int))  # (V, m)
+        self.seen = (is_hole.as_type() @ scopes.astype(float) < 0.5).as_type()
+        self.shown = self.seen.sum(0)
+        self.least_one = self.shown.Max(1.0)
+        nearly = (self.seen * self.likelihoods).sum(0) / self.least_one
+        # runtimes add one by one, so what that lost is the mean of the differences from it
+        self.means = nearly + (self.seen * (self.likelihoods - nearly)).sum(0) / self.least_one
 
 
-def _means(graph: Any, vectors: str) -> str:
-    """Means (m,) of rows (T, m): runtimes add one by one, so what that lost is the mean of the differences from it."""
-    nearly = graph.add("ReduceMean", vectors, axes=[0], keepdims=0)
-    lost = graph.add("ReduceMean", graph.add("Sub", vectors, nearly), axes=[0], keepdims=0)
-    return str(graph.add("Add", nearly, lost, output="means"))
+def _all(flags: Value) -> Value:
+    """Whether all of a matrix of flags are set."""
+    return flags.as_type(INT64).ReduceMin(axes=[0, 1], keepdims=0) > np.int64(0)
 
 
-def _likelihoods(graph: Any, plan: Plan, codes: str) -> str:
-    """(T, N) likelihoods of all nodes, layer by layer: nodes of one kind in a row that need none of each other."""
-    parts: list[str] = []
-    place: dict[int, tuple[int, int]] = {}  # where a node stands: its layer and the position in it
-    first = 0
-    while first < len(plan.kinds):
-        kind, end = plan.kinds[first], first + 1
-        while end < len(plan.kinds) and plan.kinds[end] == kind and _fits(plan, first, end):
-            end += 1
-        parts.append(_layer(graph, plan, codes, first, end, parts, place))
-        place |= {n: (len(parts) - 1, n - first) for n in range(first, end)}
-        first = end
-    return graph.add("Concat", *parts, axis=1)
+def _likelihoods(graph: Graph, circuit: pcircuit.Circuit, codes: Value) -> Value:
+    """(T, N) likelihoods of all units, in the order of their ids: region by region, children first."""
+    shown: list[Value] = []  # what each region shows its parent
+    units: list[Value] = []
+    for r, region in enumerate(circuit.regions):
+        if region.is_input:
+            table, own = region.probs.T, codes.at(np.int64(region.variable), axis=1)
+            shown.append(graph.constant(table).at(own))
+        else:
+            children = zip(circuit.vtree.children(r), region.products.T, strict=True)
+            products = reduce(mul, (shown[c].at(places, axis=1) for c, places in children))
+            shown.append(products @ region.dense_weights().T)
+            units.append(products)
+        units.append(shown[-1])
+    return graph.joined(*units, axis=1)
 
 
-def _children(plan: Any, n: Any) -> np.ndarray:
-    """The entries of a node."""
-    return plan.children[plan.starts[n] : plan.starts[n + 1]]
+# --- the distance ----------------------------------------------------------------------------------------------------
 
 
-def _fits(plan: Any, first: Any, n: Any) -> bool:
-    """Whether a node can stand in the layer of another: of the same column, or of nodes that come before both."""
-    own, others = _children(plan, n), _children(plan, first)
-    if plan.kinds[n] == SUM:
-        return max(own) < first
-    return (
-        max(own) < first and len(own) == len(others)
-        if plan.kinds[n] == PRODUCT
-        else own[0] == others[0]
-    )
-
-
-def _layer(graph: Any, plan: Any, codes: Any, first: Any, end: Any, parts: Any, place: Any) -> str:
-    """(T, end - first) likelihoods of nodes of one kind."""
-    kind, nodes = plan.kinds[first], range(first, end)
-    if kind == SUM:
-        below = sorted({int(child) for n in nodes for child in _children(plan, n)})
-        matrix = np.zeros((len(below), len(nodes)))
-        for column, n in enumerate(nodes):
-            matrix[np.searchsorted(below, _children(plan, n)), column] = plan.weights[
-                plan.starts[n] : plan.starts[n + 1]
-            ]
-        return graph.add("MatMul", _gathered(graph, below, parts, place), matrix)
-    if kind == PRODUCT:
-        factors = np.array([_children(plan, n) for n in nodes])
-        product = _gathered(graph, factors[:, 0].tolist(), parts, place)
-        for a in range(1, factors.shape[1]):
-            product = graph.add(
-                "Mul", product, _gathered(graph, factors[:, a].tolist(), parts, place)
-            )
-        return product
-    table = np.array([plan.weights[plan.starts[n] : plan.starts[n + 1]] for n in nodes]).T
-    own = graph.add("Gather", codes, np.int64(_children(plan, first)[0]), axis=1)
-    return graph.add("Gather", table, own, axis=0)
-
-
-def _gathered(graph: Any, wanted: Any, parts: Any, place: Any) -> str:
-    """Likelihoods (T, n) of nodes, which may stand in several layers."""
-    layers = sorted({place[n][0] for n in wanted})
-    width, offset = 0, {}
-    for one in layers:
-        offset[one] = width
-        width += 1 + max(position for layer, position in place.values() if layer == one)
-    whole = (
-        parts[layers[0]]
-        if len(layers) == 1
-        else graph.add("Concat", *(parts[one] for one in layers), axis=1)
-    )
-    return graph.add(
-        "Gather", whole, np.array([offset[place[n][0]] + place[n][1] for n in wanted]), axis=1
-    )
-
-
-def _metrics(graph: Any, plan: Any, difference: Any, rows: Any) -> tuple[Any, ...]:
-    """Distances (q,) and p-values (q,) of the metrics."""
-    distances: list[str] = []
-    pvalues: list[str] = []
-    inflation = graph.add("Add", 1.0, graph.add("Div", rows, float(plan.num_train or np.inf)))
+def _distance(batch: Batch) -> tuple[Value, Value, Value]:
+    """The p-value of all metrics, and distances (q,) and p-values (q,) of each."""
+    plan, graph, T = batch.plan, batch.graph, batch.rows
+    n, m = plan.numbers, len(plan.arrays["mean"])
+    numbers = {
+        key: np.array([one.numbers[key] for one in plan.metrics]) for key in plan.metrics[0].numbers
+    }
+    maps = []
     for one in plan.metrics:
-        matrix = np.zeros((len(one.starts) - 1, len(plan.mean)))
-        matrix[np.repeat(np.arange(len(matrix)), np.diff(one.starts)), one.places] = one.values
-        mapped = graph.add("MatMul", matrix, difference)
-        distance = graph.add("Sqrt", graph.sum(graph.add("Mul", mapped, mapped), 0))
-        beyond = graph.add(
-            "Where",
-            graph.add("Greater", distance, one.round_off),
-            distance,
-            0.0,
+        matrix = np.zeros((len(one.arrays["start"]) - 1, m))
+        rows = np.repeat(np.arange(len(matrix)), np.diff(one.arrays["start"]))
+        matrix[rows, one.arrays["place"]] = one.arrays["value"]
+        maps.append(matrix)
+    whole, sizes = np.concatenate(maps), [len(one) for one in maps]
+    blocks = np.repeat(np.eye(len(maps)), sizes, axis=1)  # (q, l), which image is whose
+    g, factor = _weights(batch)
+    image = whole @ (g * (batch.means - plan.arrays["mean"]))
+    distances = (blocks @ (image * image)).Sqrt()
+    least = numbers["round_off"] * graph.where(numbers["is_constant"] > 0, T, 1.0)
+    beyond = graph.where(distances > least, distances, 0.0)
+    squared = beyond * beyond
+    x = squared / (1.0 + T / float(n["train"] or np.inf))
+    if not n["least_rows"] and not n["sizes"]:
+        nothing = graph.constant(np.nan)
+        return nothing, distances, x * np.nan
+    v = (1.0 + numbers["excess"] / T).Max(0.1)
+    law = _laws(batch, x, v)
+    kinds = [(numbers["first"], numbers["second"], numbers["scale"], x * T, v)]
+    if n["has_covariance"]:
+        kinds.append((*_holed_moments(batch, maps, g), x * T, v))
+    if n["kept_rows"]:
+        laws, (out, odd, is_ranked) = _of_own_rows(
+            batch, (whole, sizes, blocks), numbers, factor, squared
         )
-        squared = graph.add("Div", graph.add("Mul", beyond, beyond), inflation)
-        pvalue = (
-            law_pvalue(graph, one, squared, rows) if plan.least_rows else graph.constant(np.nan)
-        )
-        for names, value in ((distances, distance), (pvalues, pvalue)):
-            names.append(graph.add("Unsqueeze", value, np.array([0])))
-    return graph.add("Concat", *distances, axis=0), graph.add("Concat", *pvalues, axis=0)
+        kinds += laws
+    found = three_moments(graph, *(graph.joined(*parts) for parts in zip(*kinds, strict=True)))
+    scores, *others = (found.at(np.arange(len(maps)) + i * len(maps)) for i in range(len(kinds)))
+    holed = others.pop(0) if n["has_covariance"] else graph.where(numbers["is_apart"] > 0, law, 1.0)
+    each = graph.where(batch.is_holed, holed, graph.where(batch.is_law, law, scores))
+    mean = _harmonic(each)
+    pvalue = graph.where(batch.is_law, _joint(graph, plan, mean), _table(batch, mean))
+    if others:
+        pooled, rest = others
+        small = graph.where(odd >= T, out, rest.Min(out))
+        own = graph.where((odd > 0.0) & is_ranked, pooled.Max(small), pooled)
+        allowed = _joint(graph, plan, _harmonic(own))
+        ranked = (T <= 1.0) & ~batch.is_law & ~batch.is_holed
+        is_asked = (pvalue <= n["asked_below"]) & ~ranked
+        pvalue = graph.where(is_asked, pvalue.Max(allowed), pvalue)
+    return pvalue.Max(TINY), distances, each
 
 
-def _joint(graph: Any, plan: Any, pvalues: Any) -> str:
-    """The p-value of all metrics together."""
-    q, draws = len(plan.metrics), len(plan.joint)
-    if q == 1:
-        return graph.add("Squeeze", pvalues)
-    mean = graph.add(
-        "Div", 1.0, graph.add("Div", graph.sum(graph.add("Div", 1.0, pvalues), 0), float(q))
+def _weights(batch: Batch) -> tuple[Value, Value]:
+    """(m,) weights of the nodes, and how much a row that shows one counts: all 1 where there are no holes."""
+    A, n, T = batch.plan.arrays, batch.plan.numbers, batch.rows
+    both, k = 1.0 / T + n["per_kept"], float(n["kept_rows"])
+    kept = A["kept_shown"] if n["kept_holes"] else np.full(len(A["mean"]), k or np.inf)
+    fewest = max(min(k / 2, n["fewest"]), 1.0)
+    is_enough = (batch.shown >= (0.5 * T).Min(float(n["fewest"])).Max(1.0)) & (kept >= fewest)
+    spread = 1.0 / batch.least_one + 1.0 / np.maximum(kept, 1.0)
+    g = batch.graph.where(is_enough, (both / spread).Sqrt(), 0.0)
+    factor = g * T / batch.least_one
+    if k:
+        pooled = ((T + (k - 1.0)) / (batch.shown + (kept - 1.0)).Max(1.0)).Sqrt()
+        factor = factor.Max(pooled * (g > 0.0).as_type())
+    return g, factor
+
+
+def _laws(batch: Batch, x: Value, v: Value) -> Value:
+    """(q,) p-values of squared distances by the laws of the metrics."""
+    graph, metrics = batch.graph, batch.plan.metrics
+    values = np.zeros((len(metrics), batch.plan.numbers["most_eigenvalues"]))
+    counts = np.zeros_like(values)
+    for i, one in enumerate(metrics):
+        size = len(one.arrays["eigenvalue"])
+        values[i, :size], counts[i, :size] = one.arrays["eigenvalue"], one.arrays["multiplicity"]
+    scale = np.where(values[:, 0] > 0, values[:, 0], 1.0)
+    v = v.Min(np.maximum(batch.plan.numbers["most_scaled"] * counts.sum(axis=1), 0.1))
+    counts[:, 0] += values[:, 0] <= 0  # of no law, whose tail is not used
+    values[:, 0] += values[:, 0] <= 0
+    found = tail(
+        graph, values / scale[:, None], counts / v.shaped(-1, 1), x * batch.rows / (v * scale)
     )
+    is_law = np.array([len(one.arrays["eigenvalue"]) > 0 for one in metrics])
+    return graph.where(is_law, found, (x <= 0.0).as_type())
+
+
+def _holed_moments(batch: Batch, maps: list[np.ndarray], g: Value) -> tuple[Value, ...]:
+    """(q,) trace, sum of squares and largest eigenvalue, bounded, of F (S o R) F^t."""
+    A, n, graph = batch.plan.arrays, batch.plan.numbers, batch.graph
+    shared = _symmetric(A["kept_shared"], len(A["mean"])) if n["kept_holes"] else n["per_kept"]
+    pairs = batch.seen.turned() @ batch.seen / (batch.least_one.shaped(-1, 1) * batch.least_one)
+    seen = g.shaped(-1, 1) * g * (pairs + shared) / (1.0 / batch.rows + n["per_kept"])
+    own = _symmetric(A["covariance"], len(A["mean"])) * seen
+    return _moments(graph, [one @ own @ one.T for one in maps])
+
+
+def _symmetric(triangle: np.ndarray, m: int) -> np.ndarray:
+    """(m, m) from its lower triangle."""
+    matrix = np.zeros((m, m))
+    matrix[np.tril_indices(m)] = triangle
+    return matrix + np.tril(matrix, -1).T
+
+
+def _moments(graph: Graph, matrices: list[Value]) -> tuple[Value, ...]:
+    """(n,) traces, sums of squares and bounds of the largest eigenvalues of symmetric matrices."""
+    found = []
+    for M in matrices:
+        trace = (M.EyeLike() * M).ReduceSum(keepdims=0)
+        second = (M * M).ReduceSum(keepdims=0)
+        power, log = M / trace.Max(TINY), trace.Max(TINY).Log()
+        for i in range(SQUARINGS):
+            power = power @ power
+            size = (power.EyeLike() * power).ReduceSum(keepdims=0).Max(TINY)
+            power, log = power / size, log + size.Log() / 2.0 ** (i + 1)
+        largest = log.Exp().Min(second.Sqrt())
+        found.append([one.shaped(1) for one in (trace, second, largest)])
+    return tuple(graph.joined(*parts) for parts in zip(*found, strict=True))
+
+
+def _of_own_rows(
+    batch: Batch,
+    maps: tuple[Any, ...],
+    numbers: dict[str, np.ndarray],
+    factor: Value,
+    squared: Value,
+) -> tuple[list[tuple[Any, ...]], tuple[Value, Value, Value]]:
+    """Two laws for each metric: of all rows, and of those that are not farther out than the reference's.
+
+    And how probable it is that all that are farther are in the batch, their number, and whether they count.
+    """
+    (whole, sizes, blocks), plan, graph, T = maps, batch.plan, batch.graph, batch.rows
+    A, n, k, q = plan.arrays, plan.numbers, plan.numbers["kept_rows"], len(sizes)
+    norms = np.array([one.arrays["norm"] for one in plan.metrics]).T
+    number = T.Min(float(n["most_vectors"]))
+    count = number.as_type(INT64)
+    order = graph.add("Range", np.int64(0), count, np.int64(1))
+    steps = order.as_type() + graph.where(
+        float(n["most_vectors"]) < T, graph.constant(A["offset"]).at(order), 0.0
+    )
+    places = (steps * (T / number)).Floor().as_type(INT64)
+    vectors = batch.likelihoods.at(places) - A["mean"]
+    vectors = (
+        graph.where(vectors.Abs() <= A["rounding"], 0.0, vectors) * batch.seen.at(places) * factor
+    )
+    images = vectors @ whole.T
+    far = (images * images) @ blocks.T
+    is_odd = (far > numbers["farthest"] * (1 + TIE)).as_type()
+    kept = A["kept_shown"] if n["kept_holes"] else np.full(len(A["mean"]), float(k))
+    each, total = (
+        (kept * (T / batch.least_one)).Min(float(k)),
+        (vectors * vectors).sum(1, keepdims=1),
+    )
+    compared = (vectors * vectors) @ each.shaped(-1, 1) / total.Max(TINY)
+    compared = graph.where(total > 0.0, compared, float(k))
+    odd = is_odd.sum(0)
+    held = (is_odd * compared).sum(0) / odd.Max(1.0)
+    left_over = T - order.as_type().shaped(-1, 1)
+    ratios = graph.where(order.as_type().shaped(-1, 1) < odd, left_over / (held + left_over), 1.0)
+    is_ranked = (float(k) >= T) & (float(n["most_vectors"]) >= T)
+    left = (T - odd).Max(1.0)
+    rest = ((1.0 - is_odd).turned() @ images) * blocks
+    x = (rest * rest).sum(1) / (left * left) / (1.0 / left + 1 / k)
+    stretch = (1.0 + _excess(graph, norms[0], norms[1] ** 2, numbers["fourth"]) / left).Max(1.0)
+    others = (
+        graph.constant(norms[0]),
+        graph.constant(norms[1] ** 2),
+        graph.constant(norms[2]),
+        x,
+        stretch,
+    )
+    center = images.ReduceMean(axes=[0], keepdims=0)
+    distance, share = blocks @ (center * center), T / (T + float(k))
+    off = images - share * center
+    own = (off * off) @ blocks.T
+    fourth = (own * own).ReduceMean(axes=[0], keepdims=0)
+    ends = np.cumsum([0, *sizes])
+    centred = [(images - center).at(np.arange(*ends[i : i + 2]), axis=1) for i in range(q)]
+    trace, second, largest = _moments(
+        graph,
+        [
+            one.turned() @ one if size <= n["most_vectors"] else one @ one.turned()
+            for one, size in zip(centred, sizes, strict=True)
+        ],
+    )
+    few, N = (number - 1.0).Max(1.0), T + float(k)
+    pooled = [
+        ((k - 1.0) * ours + (T - 1.0) * theirs / few + float(k) * share * distance) / (N - 1.0)
+        for ours, theirs in zip(norms, (trace, second.Sqrt(), largest), strict=True)
+    ]
+    root = numbers["fourth"] ** 0.25 + share * distance.Sqrt()
+    everyone = (float(k) * (root * root) * (root * root) + T * fourth) / N
+    both, cubes = 1.0 / T + 1 / k, 1.0 / (T * T * T) + 1 / k**3
+    excess = _excess(graph, pooled[0], pooled[1] * pooled[1], everyone)
+    stretch = (1.0 + excess * cubes / (both * both)).Max(1.0)
+    laws = [(pooled[0], pooled[1] * pooled[1], pooled[2], squared / both, stretch), others]
+    return laws, (ratios.Log().sum(0).Exp(), odd, is_ranked)
+
+
+def _excess(graph: Graph, trace: Any, second: Any, fourth: Any) -> Value:
+    """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
+    second = graph.constant(second)
+    return graph.where(second > 0.0, (fourth - trace * trace) / (2.0 * second).Max(TINY) - 1.0, 0.0)
+
+
+def three_moments(
+    graph: Graph, first: Value, second: Value, scale: Value, x: Value, v: Value
+) -> Value:
+    """(n,) tails P(Q >= x) of shifted gamma laws, their variance times v."""
+    varies = second > 0.0
+    size = v * graph.where(varies, scale, 1.0)
+    dof = graph.where(varies, second * v / (size * size), 1.0)
+    found = tail(graph, np.ones((1, 1)), dof.shaped(-1, 1), (x - first) / size + dof)
+    return graph.where(varies, found, (x <= first).as_type())
+
+
+def _harmonic(pvalues: Value) -> Value:
+    """The harmonic mean of p-values (q,)."""
+    return 1.0 / (1.0 / pvalues).ReduceMean(axes=[0], keepdims=0)
+
+
+def _joint(graph: Graph, plan: Plan, mean: Value) -> Value:
+    """The p-value of all metrics together."""
+    joint, draws = plan.arrays["joint"], len(plan.arrays["joint"])
     if not draws:
         return mean
-    single = graph.add("Cast", mean, to=1)  # float32, as the draws are held
-    below = graph.sum(graph.add("Cast", graph.add("LessOrEqual", plan.joint, single), to=11), 0)
-    inside = graph.add("Div", graph.add("Add", below, 1.0), draws + 1.0)
-    share = graph.add("Min", graph.add("Div", mean, float(plan.joint[RESOLVED])), 1.0)
-    outside = graph.add("Mul", share, (RESOLVED + 1) / (draws + 1))
-    return graph.add("Where", graph.add("GreaterOrEqual", below, float(RESOLVED)), inside, outside)
+    single = mean.as_type(FLOAT)  # as the draws are held
+    below = (single >= joint).as_type().sum(0)
+    share = (mean / float(joint[RESOLVED])).Min(1.0)
+    outside = share * ((RESOLVED + 1) / (draws + 1))
+    return graph.where(below >= float(RESOLVED), (below + 1.0) / (draws + 1.0), outside)
 
 
-HALVINGS = 60
-ROUNDS, TERMS = 4, 10
+def _table(batch: Batch, score: Value) -> Value:
+    """The p-value of a score by tables of drawn ones, between two sizes interpolated in 1 / T."""
+    A, graph, size = batch.plan.arrays, batch.graph, batch.plan.arrays["size"].astype(float)
+    if not len(size):
+        return graph.constant(np.nan)
+    starts, resolved = A["drawn_start"], batch.plan.numbers["drawn_resolved"]
+    values = np.full((len(size), np.diff(starts).max()), np.inf)
+    ranks, edges, factors = np.zeros_like(values), np.zeros(len(size)), np.zeros(len(size))
+    for i, (start, end) in enumerate(pairwise(starts)):
+        values[i, : end - start] = A["drawn"][start:end]
+        B, edge = A["drawn_rank"][end - 1], min(resolved, end - start) - 1
+        ranks[i], ranks[i, : end - start] = B + 1, A["drawn_rank"][start:end]
+        ranks[i] /= B + 1
+        if size[i] > 1 and resolved < B:
+            edges[i], factors[i] = values[i, edge], (edge + 2) / (1 + B)
+    ranks = np.append(ranks, np.ones((len(size), 1)), axis=1)
+    larger = (score * (1 + TIE) >= values).as_type(INT64).sum(1, keepdims=1)
+    counted = graph.constant(ranks).GatherElements(larger, axis=1).shaped(-1)
+    factors[edges > 0] /= edges[edges > 0]
+    found = graph.where(score < edges, score * factors, counted)
+    if len(size) == 1:
+        return found.shaped()
+    places = 1.0 / batch.rows.Min(size[-1])
+    steps = np.append(1 / size[:-1] - 1 / size[1:], 1.0)
+    up = ((1 / size - places) / steps).Max(0.0).Min(1.0)  # how far from a size to the next
+    down = graph.joined(np.ones(1), up.at(np.arange(len(size) - 1)))
+    return (found * (down - up)).sum(0)
 
 
-def law_pvalue(graph: Graph, one: MetricPlan, squared: str, rows: str) -> str:
-    """The p-value of a squared distance by the law of a metric at a number of rows, all of them scalars."""
-    if not len(one.eigenvalues):
-        return graph.add("Where", graph.add("Greater", squared, 0.0), 0.0, 1.0)
-    scale, v = one.eigenvalues[0], graph.constant(1.0)
-    if one.excess:
-        v = graph.add("Add", graph.add("Div", one.excess, rows), 1.0)
-        v = graph.add("Min", graph.add("Max", v, 0.1), one.most_scale)
-    counts = graph.add("Div", one.multiplicities, v)
-    q = graph.add("Div", graph.add("Mul", squared, rows), graph.add("Mul", v, scale))
-    return tail(graph, one.eigenvalues / scale, counts, q)
+def tail(graph: Graph, values: Any, counts: Any, q: Value) -> Value:
+    """(n,) P(Q > q) for Q = sum values_j chi2(counts_j), the largest value being 1.
 
-
-def tail(graph: Graph, values: np.ndarray, counts: str, q: str) -> str:
-    """P(Q > q) for Q = sum values_j chi2(counts_j), the largest value being 1.
-
-    Shapes: values (k,).
+    Shapes: values, counts (n, k), q (n,).
     """
-    add = graph.add
-    mean = graph.sum(add("Mul", counts, values), 0)
-    degrees = graph.sum(counts, 0)
-    is_positive = add("Greater", q, 0.0)
-    q = add("Where", is_positive, q, 1.0)
-    q = add(
-        "Min", q, add("Add", 3000.0, add("Mul", 2.0, degrees))
-    )  # where the tail is less than any double
-    is_right = add("Greater", q, mean)
+    counts, q = graph.constant(counts), q.shaped(-1, 1)
+    degrees, is_positive = counts.sum(1, 1), q > 0.0
+    # beyond the tail is less than any double
+    q = graph.where(is_positive, q, 1.0).Min(3000.0 + 2.0 * degrees)
+    is_right = q > (counts * values).sum(1, 1)
     c = _saddle(graph, values, counts, q, is_right, degrees)
-    gap = add("Sub", 1.0, add("Mul", 2 * values, c))
-    a = add("Div", values, gap)
-    second = add(
-        "Add",
-        add("Div", 1.0, add("Mul", c, c)),
-        graph.sum(add("Mul", add("Mul", 2.0, counts), add("Mul", a, a)), 0),
-    )
-    top = add(
-        "Neg",
-        add(
-            "Add",
-            add("Mul", c, q),
-            graph.sum(add("Mul", add("Mul", 0.5, counts), add("Log", gap)), 0),
-        ),
-    )
-    width = add("Min", add("Div", 2.0, add("Sqrt", second)), add("Mul", WIDEST, add("Sub", 0.5, c)))
+    gap = 1.0 - 2 * values * c
+    a = values / gap
+    second = 1.0 / (c * c) + (2.0 * counts * a * a).sum(1, 1)
+    top = -(c * q + (0.5 * counts * gap.Log()).sum(1, 1))
+    width = (2.0 / second.Sqrt()).Min(WIDEST * (0.5 - c))
     integral = _integral(graph, values, counts, (q, c, width, top))
-    found = add("Where", is_right, integral, add("Add", 1.0, integral))
-    found = add("Min", add("Max", found, 0.0), 1.0)
-    return add("Where", is_positive, found, 1.0)
+    found = graph.where(is_right, integral, 1.0 + integral).Max(0.0).Min(1.0)
+    return graph.where(is_positive, found, 1.0).shaped(-1)
 
 
 def _saddle(
-    graph: Graph, values: np.ndarray, counts: str, q: str, is_right: str, degrees: str
-) -> str:
-    """The saddle point between the pole and the branch point, or left of the pole."""
-    add = graph.add
-    least = add("Neg", add("Div", add("Mul", add("Add", add("Mul", degrees, 0.5), 1.0), 1.001), q))
-    low, high = add("Where", is_right, 0.0, least), add("Where", is_right, 0.5, 0.0)
-    weights = add("Mul", counts, values)
+    graph: Graph, values: Any, counts: Value, q: Value, is_right: Value, degrees: Value
+) -> Value:
+    """(n, 1) the saddle points between the pole and the branch point, or left of the pole."""
+    low = graph.where(is_right, 0.0, -((degrees * 0.5 + 1.0) * 1.001 / q))
+    high = graph.where(is_right, 0.5, 0.0)
+    weights = counts * values
     for _ in range(HALVINGS):
-        middle = add("Mul", 0.5, add("Add", low, high))
-        terms = add("Div", weights, add("Sub", 1.0, add("Mul", 2 * values, middle)))
-        slope = add("Sub", add("Sub", graph.sum(terms, 0), q), add("Div", 1.0, middle))
-        is_below = add("Less", slope, 0.0)
-        low, high = add("Where", is_below, middle, low), add("Where", is_below, high, middle)
-    return add("Mul", 0.5, add("Add", low, high))
+        middle = 0.5 * (low + high)
+        slope = (weights / (1.0 - 2 * values * middle)).sum(1, 1) - q - 1.0 / middle
+        is_below = slope < 0.0
+        low, high = graph.where(is_below, middle, low), graph.where(is_below, high, middle)
+    return 0.5 * (low + high)
 
 
-def _integral(graph: Graph, values: np.ndarray, counts: str, parts: tuple[str, ...]) -> str:
-    """The integral along the hyperbola, by the midpoint rule in u."""
-    add, (q, c, width, top) = graph.add, parts
+def _integral(graph: Graph, values: Any, counts: Value, parts: tuple[Value, ...]) -> Value:
+    """(n, 1) the integrals along the hyperbola, by the midpoint rule in u."""
+    q, c, width, top = parts
     u = (np.arange(POINTS) + 0.5) * REACH / POINTS
-    x = add("Add", c, add("Mul", width, COS * (np.cosh(u) - 1.0)))
-    y = add("Mul", width, SIN * np.sinh(u))
-    a = add("Sub", 1.0, add("Mul", 2 * values, add("Unsqueeze", x, np.array([1]))))  # (points, k)
-    b = add("Mul", 2 * values, add("Unsqueeze", y, np.array([1])))
-    sizes = add("Mul", counts, add("Log", add("Add", add("Mul", a, a), add("Mul", b, b))))
-    angles = add("Mul", counts, add("Sub", np.pi / 2, arctan(graph, add("Div", a, b))))
-    real = add(
-        "Sub", add("Neg", add("Add", add("Mul", x, q), top)), add("Mul", 0.25, graph.sum(sizes, 1))
-    )
-    imaginary = add("Sub", add("Mul", 0.5, graph.sum(angles, 1)), add("Mul", y, q))
-    size = add("Div", add("Exp", real), add("Add", add("Mul", x, x), add("Mul", y, y)))
+    x, y = c + width * (COS * (np.cosh(u) - 1.0)), width * (SIN * np.sinh(u))  # (n, points)
+    sizes = counts.Unsqueeze(np.array([1]))  # (n, 1, k)
+    across = 2 * np.asarray(values)[:, None, :]
+    a = 1.0 - across * x.Unsqueeze(np.array([2]))
+    b = across * y.Unsqueeze(np.array([2]))
+    is_there = across > 0  # padding
+    angles = (sizes * graph.where(is_there, np.pi / 2 - arctan(graph, a / b.Max(TINY)), 0.0)).sum(2)
+    real = -(x * q + top) - 0.25 * (sizes * (a * a + b * b).Log()).sum(2)
+    imaginary = 0.5 * angles - y * q
+    size = real.Exp() / (x * x + y * y)
     # a cosine of doubles came late to onnxruntime (after 1.23); a quarter turn costs an error of a rounding
-    re, im = add("Sin", add("Add", imaginary, np.pi / 2)), add("Sin", imaginary)
-    over_re = add("Add", add("Mul", re, x), add("Mul", im, y))
-    over_im = add("Sub", add("Mul", im, x), add("Mul", re, y))
-    turned = add(
-        "Add", add("Mul", over_re, SIN * np.cosh(u)), add("Mul", over_im, COS * np.sinh(u))
-    )
-    terms = add("Mul", add("Mul", size, turned), REACH / POINTS / np.pi)
-    return add("Mul", add("Mul", graph.sum(terms, 0), width), add("Exp", top))
+    re, im = (imaginary + np.pi / 2).Sin(), imaginary.Sin()
+    turned = (re * x + im * y) * (SIN * np.cosh(u)) + (im * x - re * y) * (COS * np.sinh(u))
+    return (size * turned * (REACH / POINTS / np.pi)).sum(1, 1) * width * top.Exp()
 
 
-def arctan(graph: Graph, x: str) -> str:
+def arctan(graph: Graph, x: Value) -> Value:
     """The arc tangent of a tensor."""
     for _ in range(ROUNDS):
-        x = graph.add(
-            "Div",
-            x,
-            graph.add("Add", 1.0, graph.add("Sqrt", graph.add("Add", 1.0, graph.add("Mul", x, x)))),
-        )
-    square, series = graph.add("Mul", x, x), graph.constant((-1.0) ** (TERMS - 1) / (2 * TERMS - 1))
+        x = x / (1.0 + (1.0 + x * x).Sqrt())
+    square, series = x * x, graph.constant((-1.0) ** (TERMS - 1) / (2 * TERMS - 1))
     for n in range(TERMS - 2, -1, -1):
-        series = graph.add("Add", graph.add("Mul", series, square), (-1.0) ** n / (2 * n + 1))
-    return graph.add("Mul", graph.add("Mul", series, x), 2.0**ROUNDS)
+        series = series * square + (-1.0) ** n / (2 * n + 1)
+    return series * x * 2.0**ROUNDS
+
+
+# --- counts ----------------------------------------------------------------------------------------------------------
+
+
+class Witness:
+    """A witness beside the distance: its p-value, its share of the level (0 where it has nothing to compare), what it
+    attains, and the columns that it names.
+    """
+
+    def __init__(self, pvalue: Value, share: Value, attained: Any, columns: Value) -> None:
+        self.pvalue, self.share, self.attained, self.columns = pvalue, share, attained, columns
+
+
+def _absent(graph: Graph, num_columns: int = 1) -> Witness:
+    """A witness that is not carried."""
+    none = graph.constant(0.0)
+    return Witness(none, none, lambda level: none, graph.constant(np.full(num_columns, -1)))
+
+
+def _missing(batch: Batch) -> Witness:
+    """The witness of missing values."""
+    known, n = batch.plan.arrays["train_missing"], batch.plan.numbers
+    if not n["trained"]:
+        return _absent(batch.graph)
+    T = batch.rows + np.zeros(len(known))
+    found = batch.is_missing.as_type().sum(0)
+    return _of_columns(
+        batch.graph, np.full(len(known), float(n["trained"])), known, T, found, n["missing_share"]
+    )
+
+
+def _new(batch: Batch) -> Witness:
+    """The witness of new values."""
+    A, n = batch.plan.arrays, batch.plan.numbers
+    if not n["has_new"]:
+        return _absent(batch.graph)
+    T = (~batch.is_missing).as_type().sum(0)
+    found = batch.is_new.as_type().sum(0)
+    return _of_columns(
+        batch.graph, A["kept_values"], A["kept_new"], T, found, n["new_share"], is_two_sided=False
+    )
+
+
+def _of_columns(
+    graph: Graph, n: Any, k: Any, T: Value, j: Value, share: float, *, is_two_sided: bool = True
+) -> Witness:
+    """One count for each column: k of n reference rows, j of T rows of the batch."""
+    pvalues = _count_pvalues(graph, n + T, k + j, T, j, is_two_sided)
+    is_counted = k + j > 0.0
+    law = SmallestLaw(graph, n + T, k + j, T, is_counted, is_two_sided)
+    where = pvalues.ArgMin(axis=0, keepdims=1)
+    smallest = pvalues.extreme("Min", 0)
+    column = graph.where(smallest < 1.0, where, np.int64(-1))
+    has = is_counted.as_type().extreme("Max", 0)
+    return Witness(law.pvalue(smallest), share * has, law.attained, column)
+
+
+def log_gamma(x: Value) -> Value:
+    """ln Gamma(x) for x of at least 1 (n,): Stirling's series for x + 20, and the steps up to it."""
+    steps = (x.Unsqueeze(np.array([-1])) + np.arange(20.0)).Log().sum(-1)
+    x = x + 20.0
+    y = 1.0 / (x * x)
+    series = 1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))
+    return (x - 0.5) * x.Log() - x + 0.5 * math.log(2 * math.pi) - steps + series / x
+
+
+def _count_pvalues(
+    graph: Graph, N: Any, K: Any, T: Any, j: Any, is_two_sided: bool = True
+) -> Value:
+    """(n,) twice the tails of counts on their sides of the mean, or upper tails."""
+    above, is_mean = j * N > T * K, (j * N).Equal(T * K)
+    K, j = graph.where(above, K, N - K), graph.where(above, j, T - j)
+    log_first = sum(
+        (log_gamma(one + 1.0) for one in (K, N - K, T, N - T)), start=graph.constant(0.0)
+    ) - sum(
+        (log_gamma(one.Max(0.0) + 1.0) for one in (j, K - j, T - j, N - K - T + j, N)),
+        start=graph.constant(0.0),
+    )
+    most = T.extreme("Max", 0).Sqrt() * STEPS + float(MORE)
+    i = j.shaped(-1, 1) + graph.add("Range", 0.0, most.shaped(), 1.0)
+    N, K, T = (one.shaped(-1, 1) for one in (N, K, T))
+    ratios = (K - i) * (T - i) / ((i + 1.0) * (N - K - T + i + 1.0).Max(1.0))
+    logs = graph.where(i < K.Min(T), ratios.Max(TINY), TINY).Log().sums(exclusive=1)
+    tails = (logs + log_first.shaped(-1, 1)).Exp().sum(1)
+    pvalues = (2.0 * tails if is_two_sided else tails).Min(1.0)
+    return graph.where(is_mean if is_two_sided else ~above, 1.0, pvalues)
+
+
+class SmallestLaw:
+    """How often the smallest p-value of exact tests is how small: `hld.tables.schemas.counts.SmallestLaw`.
+
+    Shapes: N, K, T, varies (e,).
+    """
+
+    def __init__(
+        self, graph: Graph, N: Any, K: Any, T: Any, varies: Value, is_two_sided: bool
+    ) -> None:
+        self.graph = graph
+        odd, few = K.Min(N - K), T.Min(N - T)
+        is_same = ((odd < K) & (few < T)) | ((odd >= K) & (few >= T))
+        small, many = odd.Min(few), odd.Max(few)
+        varies = varies & (small > 0.0)
+        is_listed = varies & (small <= float(MOST_VALUES))
+        self.num_dense = (varies & ~is_listed).as_type().sum(0)
+        a, b, N, many, small = (one.shaped(-1, 1) for one in (odd, few, N, many, small))
+        j = np.arange(MOST_VALUES + 1.0)
+        i = j[:-1]
+        none = graph.where(i < small, ((N - many - i) / (N - i).Max(1.0)).Max(TINY), 1.0).Log()
+        ratios = (a - i) * (b - i) / ((i + 1) * (N - a - b + i + 1.0).Max(1.0))
+        logs = graph.where(i < small, ratios.Max(TINY), TINY).Log().sums()
+        p = (none.sum(1, 1) + graph.joined(none.sum(1, 1) * 0.0, logs, axis=1)).Exp()
+        p = graph.where(j <= small, p, 0.0)
+        below, above = p.sums(), p.sums(reverse=1)
+        points = 2.0 * above.Min(below)
+        if not is_two_sided:
+            points = graph.where(is_same.shaped(-1, 1), above, below)
+        is_listed = is_listed.shaped(-1, 1) & (j <= small) & (points <= 1.0)
+        points, masses = graph.where(is_listed, points, 2.0), graph.where(is_listed, p, 0.0)
+        size = points.shaped(-1).Shape()
+        self.points, order = graph.add_several(
+            "TopK", points.shaped(-1), size, outputs=[None, None], largest=0
+        )
+        self.masses = masses.shaped(-1).at(order)
+
+    def pvalue(self, smallest: Value) -> Value:
+        """F(q), at most 1."""
+        reached = self.points <= smallest * (1 + SLACK)
+        found = self.num_dense * smallest + self.graph.where(reached, self.masses, 0.0).sum(0)
+        return self.graph.where(smallest >= 1.0, 1.0, found.Min(1.0))
+
+    def attained(self, level: Value) -> Value:
+        """The largest value of F(q) that is at most a level; points that only rounding sets apart are one."""
+        fits = self.num_dense * self.points + self.masses.sums(0) <= level * (1 + SLACK)
+        beyond = self.graph.where(fits, 3.0, self.points).extreme("Min", 0)
+        total = self.graph.where(self.points < beyond * (1 - 1e-12), self.masses, 0.0).sum(0)
+        dense = self.num_dense * self.graph.where(beyond < 2.0, beyond, FAR)
+        return level.Min(total + dense)
+
+
+def _largest_count(batch: Batch) -> Witness:
+    """The witness of single counts."""
+    A, n, graph = batch.plan.arrays, batch.plan.numbers, batch.graph
+    if not n["events"]:
+        return _absent(graph)
+    starts, C = A["count_start"][:-1], A["categories"]
+    own = graph.where(batch.own < np.int64(0), C, batch.own) + starts
+    counts = _scattered(graph, own, n["counts"])
+    cells = np.delete(
+        np.arange(n["counts"]), starts + C
+    )  # of categories, not those of missing cells
+    known, column = A["count"][cells].astype(float), A["event_column"]
+    first = (starts - np.arange(len(C)))[column]
+    place, last, is_cut = first + A["event_category"], first + C[column], A["event_is_cut"] > 0
+
+    def up_to(numbers: Any) -> Value:
+        return graph.joined(np.zeros(1), numbers.sums(0))
+
+    single = counts.at(cells)
+    total, before = up_to(single), np.append(0.0, np.cumsum(known))
+    pooled = single + known
+    every, filled = up_to(pooled), up_to((pooled > 0.0).as_type())
+    j = graph.where(is_cut, total.at(place + 1) - total.at(first), single.at(place))
+    k = np.where(is_cut, before[place + 1] - before[first], known[place])
+    T, size = total.at(last) - total.at(first), before[last] - before[first]
+    N, K = T + size, j + k
+    is_first = every.at(place) - every.at(first) <= 0.0
+    is_last = every.at(last) - every.at(place + 1) <= 0.0
+    few = filled.at(last) - filled.at(first) <= 2.0
+    has_cuts = A["has_cuts"][column] > 0
+    alone = (has_cuts & ~is_first & ~is_last) | (~has_cuts & (~few | is_first))
+    is_other = (pooled.at(place) > 0.0) & ((is_cut & ~is_last) | (~is_cut & alone))
+    varies = (K > 0.0) & (K < N) & (size > 0) & (T > 0.0) & is_other
+    parts = [j, T - j, K - j, N - T - K + j, N], [T, N - T, K, N - K]
+    plus, minus = (
+        sum((one * one.Max(TINY).Log() for one in some), start=0.0 * N) for some in parts
+    )
+    evidence = graph.where(varies, (plus - minus).Max(0.0), -1.0)
+    most = np.array([min(n["exact"], n["events"])])
+    largest, where = graph.add_several("TopK", evidence, most, outputs=[None, None])
+    tails = _count_pvalues(graph, N.at(where), K.at(where), T.at(where), j.at(where))
+    tails = graph.where(largest < 0.0, 2.0, tails)
+    law = SmallestLaw(graph, N, K, T, varies, is_two_sided=True)
+    best = where.at(tails.ArgMin(axis=0, keepdims=1))
+    has = varies.as_type().extreme("Max", 0)
+    named = graph.where(has > 0.0, graph.constant(column).at(best), np.int64(-1))
+    return Witness(law.pvalue(tails.extreme("Min", 0)), n["count_share"] * has, law.attained, named)
+
+
+def _scattered(graph: Graph, places: Value, size: int) -> Value:
+    """(size,) how often each place occurs."""
+    flat = places.shaped(-1)
+    ones = (flat * np.int64(0) + np.int64(1)).as_type()
+    return graph.add("ScatterElements", np.zeros(size), flat, ones, axis=0, reduction="add")
+
+
+# --- dependences -----------------------------------------------------------------------------------------------------
+
+
+def _largest_dependence(batch: Batch) -> Witness:
+    """The witness of single dependences."""
+    A, n, graph = batch.plan.arrays, batch.plan.numbers, batch.graph
+    E, cells = n["edges"], n["cells"]
+    if not E:
+        return _absent(graph, 2)
+    (u, v), starts = A["edge"].reshape(-1, 2).T, A["pair_start"]
+    one, other = batch.own.at(u, axis=1), batch.own.at(v, axis=1)
+    is_whole = (one >= np.int64(0)) & (other >= np.int64(0))
+    places = graph.where(is_whole, one * A["categories"][v] + other + starts[:-1], np.int64(cells))
+    counted = graph.joined(_scattered(graph, places, cells + 1).at(np.arange(cells)), np.zeros(1))
+    index = starts[:-1, None] + np.arange(np.diff(starts).max())
+    index = np.where(index < starts[1:, None], index, cells)  # (E, cells), padded
+    a, r = (np.append(A[name], 0)[index].astype(float) for name in ("association", "pair"))
+    b = counted.at(index)
+    kept, T = r.sum(axis=1, keepdims=True), b.sum(1, 1)
+    N = T + kept
+    mean = ((b + r) * a).sum(1, 1) / N.Max(1.0)
+    off = (a - mean) * (a - mean)
+    variance, difference = (
+        ((b + r) * off).sum(1, 1) / N.Max(1.0),
+        (b * a).sum(1, 1) / T.Max(1.0) - mean,
+    )
+    varies = (kept > 0) & (T > 0.0) & (variance.Sqrt() > 1e-10)
+    exponents = difference * difference / variance.Max(TINY) * T * N / np.maximum(kept, 1) / 2.0
+    exponents = graph.where(varies, exponents, -1.0)
+    varying = varies.as_type().sum(0)
+    most = np.array([min(n["enclosed"], E)])
+    largest, where = graph.add_several("TopK", exponents.shaped(-1), most, outputs=[None, None])
+    bounds = _mean_tails(
+        graph, graph.constant(a).at(where), graph.constant(r).at(where), b.at(where)
+    )
+    bounds = graph.where(largest > (2.0 * varying).Log(), 2.0 * bounds, 2.0)
+    best = where.at(bounds.ArgMin(axis=0, keepdims=1))
+    rows = graph.where(varies, N, 0.0).ReduceMax(keepdims=0)
+    fewer = graph.where(varies, T.Min(N - T), 0.0).ReduceMax(keepdims=0)
+    parts = log_gamma(graph.joined(*(part.shaped(1) + 1.0 for part in (fewer, rows - fewer, rows))))
+    least = 2.0 * varying * (parts * np.array([1.0, 1.0, -1.0])).sum(0, 1).Exp()
+
+    def attained(level: Value) -> Value:
+        return graph.where(level >= least, level, 0.0)
+
+    has = (varying > 0.0).as_type()
+    named = graph.where(
+        has > 0.0, graph.constant(A["edge"].reshape(-1, 2)).at(best).shaped(2), np.int64(-1)
+    )
+    pvalue = (bounds.extreme("Min", 0).shaped(1) * varying).Min(1.0)
+    return Witness(pvalue, n["dependence_share"] * has, attained, named)
+
+
+def _mean_tails(graph: Graph, values: Value, kept: Value, batch: Value) -> Value:
+    """(e,) upper bounds of the probabilities that means over a batch are as far out as they are.
+
+    Shapes: values, kept, batch (e, cells).
+    """
+    m = kept + batch
+    is_used, n, T = m > 0.0, kept.sum(1, 1), batch.sum(1, 1)
+    N, least = (n + T).Max(1.0), graph.where(m > 0.0, values, FAR).extreme("Min", 1, 1)
+    scale = graph.where(is_used, values, -FAR).extreme("Max", 1, 1) - least
+    mean, own = (m * values).sum(1, 1) / N, (batch * values).sum(1, 1) / T.Max(1.0)
+    is_moved = (scale > 0.0) & (n > 0.0) & (T > 0.0)
+    scale = graph.where(is_moved, scale, 1.0)
+    s = (own - mean).Abs() / scale
+    is_moved = is_moved & (s > CLOSE)
+    x = graph.where(is_used, graph.where(own > mean, 1.0, -1.0) * (values - mean) / scale, 0.0)
+    n, T = graph.where(is_moved, n, 1.0), graph.where(is_moved, T, 1.0)
+    m, N = graph.where(is_moved, m, 1.0), graph.where(is_moved, n + T, 2.0)
+    logs = (
+        _with_replacement(graph, m, x - s, is_used) * T,
+        _with_replacement(graph, m, -x - s * T / n, is_used) * n,
+        _without(graph, m, x - s, T, N),
+    )
+    found = logs[0].Min(logs[1], logs[2], 0.0).Exp()
+    return graph.where(is_moved, found, 1.0).shaped(-1)
+
+
+def _with_replacement(graph: Graph, m: Value, x: Value, is_used: Value) -> Value:
+    """(e, 1) ln of Chernoff's bound for one draw; every theta gives one."""
+    most = graph.where(is_used, x, -FAR).extreme("Max", 1, 1)
+    q = m / m.sum(1, 1)
+    theta = most * 0.0
+    least = theta
+    for _ in range(NEWTON):
+        weights = q * (theta * (x - most)).Min(0.0).Exp()
+        total = weights.sum(1, 1)
+        least = least.Min(total.Log() + theta * most)
+        slope = (weights * x).sum(1, 1) / total
+        step = -slope / ((weights * x * x).sum(1, 1) / total - slope * slope).Max(TINY)
+        theta = theta + step.Max(-0.5 * theta).Min(LONGEST)
+    at_most = (q * (x >= most - CLOSE).as_type()).sum(1, 1)
+    return graph.where(most <= CLOSE, at_most.Log(), least)
+
+
+def _without(graph: Graph, m: Value, x: Value, T: Value, N: Value) -> Value:
+    """(e, 1) ln of the bound by independent draws; every theta of at least 0, and every psi, give one."""
+    odds, none = (T / (N - T)).Log(), N * (N / (N - T)).Log()
+    theta, psi, value, shrink = T * 0.0, T * 0.0, T * 0.0, T * 0.0 + 1.0
+    for _ in range(NEWTON):
+        q = (odds + theta * x + psi).Sigmoid()
+        p = m * q
+        w = p * (1.0 - q)
+        a, b = (p * x).sum(1, 1), p.sum(1, 1) - T
+        A, B, C = (w * x * x).sum(1, 1), (w * x).sum(1, 1), w.sum(1, 1)
+        ridge = 1e-12 * (A + C) + TINY
+        A, C = A + ridge, C + ridge
+        det = A * C - B * B
+        first, second = (B * b - C * a) / det, (B * a - A * b) / det
+        scale = shrink * (LONGEST / first.Abs().Max(second.Abs()).Max(TINY)).Min(1.0)
+        first, second = theta + scale * first, psi + scale * second
+        y = odds + first * x + second
+        logs = y.Max(0.0) + (1.0 + (-y.Abs()).Exp()).Log()
+        found = (m * logs).sum(1, 1) - none - second * T
+        is_better = (found < value) & (first >= 0.0)
+        theta, psi = graph.where(is_better, first, theta), graph.where(is_better, second, psi)
+        value = graph.where(is_better, found, value)
+        shrink = graph.where(is_better, 1.0, 0.25 * shrink)
+    factorials = log_gamma(N + 1.0) - log_gamma(T + 1.0) - log_gamma(N - T + 1.0)
+    return value - (factorials + T * (T / N).Log() + (N - T) * (1.0 - T / N).Log())
+
+
+def _together(graph: Graph, distance: Value, witnesses: list[Witness]) -> Value:
+    """The p-value of the distance and of the witnesses that share its level: `hld.results.shared_level`."""
+    rest: Any = 1.0
+    s = graph.constant(FAR)
+    for one in witnesses:
+        rest = rest - one.share
+        s = s.Min(graph.where(one.share > 0.0, one.pvalue / one.share.Max(TINY), FAR))
+    s = s.Min(graph.where(distance.IsNaN(), FAR, distance / rest))
+    total = rest * s
+    for one in witnesses:
+        total = total + graph.where(one.share > 0.0, one.attained(one.share * s), 0.0)
+    return graph.where(s >= FAR, np.nan, total.Min(s, 1.0)).shaped()

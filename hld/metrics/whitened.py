@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 
 from hld.references.factors import pivoted_factor
-from hld.references.leading import COARSE, leading_eigenpairs
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.linear_maps import Stretched
+from pcircuit.moments.leading import COARSE, leading_eigenpairs
 
-RIDGE = 0.003  # of the largest eigenvalue; chosen by the power and the false alarms in `benchmarks/options.py`
+RIDGE = 0.003  # of the largest eigenvalue; chosen by power and false alarms on the data sets of `benchmarks/paper`
 FINER = 30  # ratio of the two ridges of the grid
 LEADING_DIRECTIONS = 128  # with more nodes than have a full spectrum
 NEGLIGIBLE = 0.01  # of the ridge: directions of less variance get the factor of the others, which is theirs to 0.5 %

@@ -34,7 +34,8 @@ from hld.results.largest_count import count_events
 from hld.results.largest_dependence import has_largest
 from hld.tables.shown_names import in_one_line, listed, printable, visible
 from hld.vectors.row_vectors import some_rows
-from pcircuit.arguments import check_fraction, check_whole_number
+from pcircuit.arguments import check_flag, check_fraction, check_whole_number
+from pcircuit.progress import shown_steps
 
 DAYS = (1, 7, 30)
 NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
@@ -340,6 +341,8 @@ def plan(
     edits: Sequence[Any] = (),
     power: float = 0.9,
     alpha: float = 0.05,
+    *,
+    progress: bool = False,
 ) -> Plan:
     """What a fitted detector will find with a given number of rows a day, and when.
 
@@ -354,6 +357,8 @@ def plan(
         Probability with which a change is to be found, in (0, 1).
     alpha : float
         Level of the test.
+    progress : bool
+        Show what is computed, on standard error if that is a terminal.
 
     Returns
     -------
@@ -381,19 +386,23 @@ def plan(
     _check_independent(detector)
     edits = read_edits(edits)
     asked = []
-    for edit in edits:
-        known = alternative_of_table(detector, edit)
-        asked.append(
-            (
-                edit,
-                power_of_table(detector, known, rows_per_day, alpha),
-                sample_size_of_table(detector, known, power, alpha),
+    found = {}
+    with shown_steps(check_flag(progress, "progress")) as show:
+        for edit in edits:
+            show(f"power against {printable(str(edit))}")
+            known = alternative_of_table(detector, edit)
+            asked.append(
+                (
+                    edit,
+                    power_of_table(detector, known, rows_per_day, alpha),
+                    sample_size_of_table(detector, known, power, alpha),
+                )
             )
-        )
-    found = {
-        days: detectable_of_table(detector, days * rows_per_day, power, alpha, per_column=2)
-        for days in DAYS
-    }
+        for days in DAYS:
+            show(f"what {days * rows_per_day} rows find, {len(detector.encoder_.names)} columns")
+            found[days] = detectable_of_table(
+                detector, days * rows_per_day, power, alpha, per_column=2
+            )
     return Plan(rows_per_day, power, alpha, found, tuple(asked))
 
 

@@ -32,13 +32,14 @@ MOST_PAIRED = 20_000  # rows from which the shares T_ij / T are computed
 class Shown:
     """What rows with holes show of each node.
 
-    Shapes: means (m,), counts (m,), pairs (m, m).
+    Shapes: means, counts, groups (m,), pairs (g, g).
     """
 
     means: np.ndarray
     counts: np.ndarray
     num_rows: int
-    pairs: np.ndarray = field(repr=False)
+    pairs: np.ndarray = field(repr=False)  # of groups of nodes that the same rows show
+    groups: np.ndarray = field(repr=False)
 
     @property
     def enough(self) -> np.ndarray:
@@ -48,8 +49,8 @@ class Shown:
     @property
     def shared(self) -> np.ndarray:
         """(m, m) T_ij / (T_i T_j), the covariance of two averages in units of that of a row."""
-        counts = np.maximum(self.counts, 1)
-        return self.pairs / np.outer(counts, counts)
+        counts = np.maximum(self.pairs.diagonal(), 1)
+        return (self.pairs / np.outer(counts, counts))[np.ix_(self.groups, self.groups)]
 
 
 def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
@@ -57,33 +58,26 @@ def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
 
     Shapes: rows (T, V).
     """
-    m = vectors.size
-    sums, counts = np.zeros(m), np.zeros(m, dtype=np.int64)
-    step = max(1, BLOCK_VALUES // m)
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        seen = vectors.seen(block)
-        sums += np.where(seen, vectors.rows(block), 0.0).sum(axis=0)
-        counts += seen.sum(axis=0)
-    return Shown(
-        sums / np.maximum(counts, 1),
-        counts,
-        len(rows),
-        seen_pairs(vectors, rows[some_rows(len(rows), MOST_PAIRED)], counts),
-    )
+    step = max(1, BLOCK_VALUES // vectors.size)
+    parts = [vectors.sums(rows[start : start + step]) for start in range(0, len(rows), step)]
+    sums, counts = (sum(column) for column in zip(*parts, strict=True))
+    return shown_by(vectors, sums, counts, len(rows), rows[some_rows(len(rows), MOST_PAIRED)])
 
 
-def seen_pairs(vectors: RowVectors, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """T_ij: how many rows show two nodes, from a sample of them.
+def shown_by(
+    vectors: RowVectors, sums: np.ndarray, counts: np.ndarray, num_rows: int, some: np.ndarray
+) -> Shown:
+    """What rows show, from sums over them and a sample of them, which tells T_ij: how many show two nodes.
 
-    Shapes: rows (r, V), counts (m,) -> (m, m).
+    Shapes: sums, counts (m,), some (r, V).
     """
-    mask = vectors.seen(rows).astype(np.float32)
-    pairs = (mask.T @ mask).astype(np.float64)
-    scale = np.sqrt(counts / np.maximum(pairs.diagonal(), 1))
+    regions, first, groups = np.unique(vectors.regions, return_index=True, return_inverse=True)
+    mask = vectors.seen_regions(some)[regions].astype(np.float32)
+    pairs = (mask @ mask.T).astype(np.float64)
+    scale = np.sqrt(counts[first] / np.maximum(pairs.diagonal(), 1))
     pairs *= np.outer(scale, scale)
-    np.fill_diagonal(pairs, counts)
-    return pairs
+    np.fill_diagonal(pairs, counts[first])
+    return Shown(sums / np.maximum(counts, 1), counts, num_rows, pairs, groups)
 
 
 def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:

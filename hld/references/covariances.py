@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hld.references.factors import pivoted_factor
-from hld.references.leading import leading_eigenpairs
+from pcircuit.moments.leading import leading_eigenpairs
 from pcircuit.moments.rounding import without_rounding
 
 MOST_FORMED = 3000  # rows or coordinates of a product of a table with itself, all of whose eigenvalues are computed

@@ -334,13 +334,14 @@ class HLDResult(OfColumns):
             self._circuit, self._scores, self.num_samples / self.inflation, top=top
         )
 
-    def plot(self, *, top: Any = FEW_COLUMNS) -> Any:
-        """Expected and observed frequencies of the `top` columns that moved most, as a matplotlib figure.
+    def plot(self, *, top: Any = None) -> Any:
+        """Expected and observed frequencies of the columns that moved most, as a matplotlib figure.
 
         Parameters
         ----------
-        top : int
-            How many columns; at least 1.
+        top : int, optional
+            How many columns; at least 1.  By default those that moved, by themselves or in a pair, at most nine; the
+            first one if none did.
 
         Returns
         -------
@@ -360,10 +361,14 @@ class HLDResult(OfColumns):
             raise ValueError(
                 "`columns` of the batch are not known: test a table with an `HLDDetector`"
             )
-        count = min(check_whole_number(top, "top", 1), len(self.columns))
-        return draw_columns(
-            new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, count
-        )
+        columns = self.columns
+        if top is None:
+            pairs = {name for one in self.pairs if one.adjusted <= self.alpha for name in one.names}
+            moved = [one for one in columns if one.adjusted <= self.alpha or one.name in pairs]
+            columns = tuple(moved or columns[:1])
+            top = FEW_COLUMNS
+        count = min(check_whole_number(top, "top", 1), len(columns))
+        return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), columns, count)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain Python values, ready for JSON, the output of ``hld test --json``.

@@ -166,6 +166,10 @@ class Service:
         """GET /."""
         return _html(page(self.models.alpha), policy())
 
+    async def api(self, request: Request) -> Response:
+        """GET /api."""
+        return _html(page(name="api.html"), policy("api.html"))
+
 
 def build_app(service: Service, watch_seconds: float) -> Guard:
     """The application of a service."""
@@ -280,18 +284,18 @@ def _html(text: str, policy: str) -> Response:
 
 
 @functools.cache
-def page(alpha: float = 0.05) -> str:
-    """The page in the browser, with the level of the service in its form."""
-    text = importlib.resources.files("hld.serve").joinpath("page.html").read_text(encoding="utf-8")
+def page(alpha: float = 0.05, name: str = "page.html") -> str:
+    """A page in the browser, with the level of the service in its form."""
+    text = importlib.resources.files("hld.serve").joinpath(name).read_text(encoding="utf-8")
     return text.replace("/* the looks of a report */", STYLE).replace(
         'value="0.05"', f'value="{float(alpha)!r}"'
     )
 
 
 @functools.cache
-def policy() -> str:
-    """The Content-Security-Policy of the page: its own script, its own server, nothing else."""
-    scripts = re.findall(r"<script>(.*?)</script>", page(), re.DOTALL)
+def policy(name: str = "page.html") -> str:
+    """The Content-Security-Policy of a page: its own script, its own server, nothing else."""
+    scripts = re.findall(r"<script>(.*?)</script>", page(name=name), re.DOTALL)
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'"
         for one in scripts

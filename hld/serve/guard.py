@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hld.serve.numbers import Numbers
 
 OPEN = frozenset(
-    {"/", "/healthz", "/readyz", "/openapi.json"}
+    {"/", "/api", "/healthz", "/readyz", "/openapi.json"}
 )  # without the token: they tell nothing of the data
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),

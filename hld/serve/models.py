@@ -27,6 +27,7 @@ from typing import Any
 
 from hld.detector.detector import HLDDetector, load
 from hld.serve.watches import Watch, lock_states
+from hld.tables.drawing import draw_rows
 
 LOG = logging.getLogger("hld.serve")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -35,16 +36,24 @@ MOST_RESULTS = 32  # kept for their reports
 
 
 class Results:
-    """The last results of a model by their ids."""
+    """The last results of a model by their ids, and what all of them were: how many, the last one, the last shift."""
 
     def __init__(self) -> None:
+        self.heard: dict[str, Any] = {"batches": 0, "rows": 0, "last": None, "last_shift": None}
         self._held: dict[str, Any] = {}
         self._lock = threading.Lock()
 
     def keep(self, result: Any) -> str:
         """Keep a result, and no more than `MOST_RESULTS`; its id."""
         key = secrets.token_hex(8)
+        last = {"time": time.time(), "pvalue": result.pvalue, "rows": result.num_samples}
         with self._lock:
+            self.heard = {
+                "batches": self.heard["batches"] + 1,
+                "rows": self.heard["rows"] + result.num_samples,
+                "last": last,
+                "last_shift": last if result.reject else self.heard["last_shift"],
+            }
             self._held[key] = result
             if len(self._held) > MOST_RESULTS:
                 del self._held[next(iter(self._held))]
@@ -161,9 +170,9 @@ class Models:
 def trial_table(detector: HLDDetector) -> dict[str, list[Any]]:
     """Rows drawn from a model as a table of all columns of training, those that are left out without a cell."""
     encoder = detector.encoder_
-    drawn = dict(zip(encoder.names, detector.sample(TRIAL_ROWS, rng=0).T.tolist(), strict=True))
-    names = (*encoder.table_names, *(one.name for one in encoder.derived))
-    return {name: drawn.get(name, [None] * TRIAL_ROWS) for name in names}
+    rows = draw_rows(detector.circuit_, encoder.columns, detector.values_, TRIAL_ROWS, rng=0)
+    drawn = dict(zip(encoder.names, rows.T.tolist(), strict=True))
+    return {name: drawn.get(name, [None] * TRIAL_ROWS) for name in encoder.all_names}
 
 
 def model_paths(arguments: Any) -> dict[str, Any]:

@@ -105,6 +105,7 @@ SCHEMAS = {
                         "num_train": COUNT,
                         "num_nodes": COUNT,
                         "columns": {"type": "array", "items": {"type": "object"}},
+                        "heard": {"type": "object"},
                     },
                 },
             }
@@ -225,6 +226,7 @@ ENDPOINTS = (
     Endpoint("GET", "/readyz", "readyz", "Requests are served.", refusals=(503,)),
     Endpoint("GET", "/metrics", "metrics", "Numbers for Prometheus.", answer="text/plain"),
     Endpoint("GET", "/openapi.json", "openapi", "This document."),
+    Endpoint("GET", "/api", "api", "This document, for people.", answer="text/html"),
     Endpoint("GET", "/", "page", "The page for people.", answer="text/html"),
 )
 

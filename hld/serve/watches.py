@@ -22,6 +22,7 @@ import os
 import pathlib
 import socket
 import threading
+import time
 import warnings
 from typing import Any
 
@@ -58,6 +59,8 @@ class Watch:
         self.monitor = _known(self.path, detector, alpha) if is_kept else fresh
         self.last = _now(self.monitor)
         self.history: list[tuple[int, float, float]] = [_point(self.last)]
+        # seconds since 1970, of this process: a file of a state has no times; a reset keeps the last alarm's
+        self.times: dict[str, float | None] = {"rows": None, "alarm": None}
 
     def observe(
         self, codes: np.ndarray, marks: Any = None, after: int | None = None
@@ -88,7 +91,12 @@ class Watch:
         """Write a new state, then let it be the state; the history that it continues."""
         if self.path is not None:
             monitor.save(self.path)
+        now, was_alarm = time.time(), self.last.alarm
         self.monitor, self.last = monitor, result
+        self.times = {
+            "rows": now if history else self.times["rows"],
+            "alarm": now if result.alarm and not was_alarm else self.times["alarm"],
+        }
         points = [*history, _point(result)]
         self.history = points if len(points) <= MOST_POINTS else [*points[:-1:2], points[-1]]
         return result

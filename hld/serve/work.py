@@ -111,9 +111,22 @@ def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[st
             "num_nodes": len(detector.test_.nodes),
             "reference": detector.test_.reference,
             "log_likelihood": detector.history_[-1],
+            "heard": heard_by(model),
             "reload_error": None if error is None else error[1],
         }
     )
+
+
+def heard_by(model: LoadedModel) -> dict[str, Any]:
+    """The batches and rows that a model was asked about, the last of them, and when it last alarmed."""
+    monitor, times = model.watch.last, model.watch.times
+    return {
+        **model.results.heard,
+        "monitor_rows": monitor.num_rows,
+        "monitor_last": times["rows"],
+        "alarm_row": monitor.alarm_row,
+        "last_alarm": times["alarm"],
+    }
 
 
 def report_page(model: LoadedModel, key: str | None) -> str:

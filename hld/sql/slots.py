@@ -38,7 +38,7 @@ from hld.tables.calendar import PARTS
 from hld.tables.schemas.columns import BINNED, BinColumn, LevelColumn
 from hld.tables.schemas.encoding import LARGEST
 from hld.tables.schemas.single_precision import spans
-from hld.tables.times import EPOCH, TIMES, found_by_time
+from hld.tables.times import EPOCH, TIMES, time_level
 
 MISSING, ODD = -1, -2
 MICROSECONDS = 10**6
@@ -124,6 +124,11 @@ def part_expression(value: Any, part: str) -> Any:
     """A part of a date (`hld.tables.calendar`) as an expression; None where the column holds no dates."""
     import ibis
 
+    if part not in PARTS:
+        raise ValueError(
+            f"column {value.get_name()!r} holds amounts that are text, which no database reads as the model does: "
+            "test its rows, or fit a model to a table of numbers"
+        )
     if not (value.type().is_timestamp() or value.type().is_date()):
         return ibis.null(str if part == "weekday" else int)
     if part == "weekday":
@@ -284,20 +289,12 @@ def _number(level: Any, least: int, most: int) -> Any:
 
 
 def _moments(levels: Any, dtype: Any) -> dict[Any, int]:
-    """The times that levels stand for, and the position of the level that the encoder takes each of them for.
-
-    Drivers of databases give a day as a date, whose text has no clock, and data frames as a time stamp of midnight.
-    """
-    found: dict[Any, int] = {}
-    for code, level in enumerate(levels):
-        if (moment := _moment_of_text(level, dtype)) is not None:
-            found.setdefault(moment, code)
-    for time, codes in found_by_time(
-        levels
-    ).items():  # levels in other forms, such as 31.01.2026 or 6:30
-        if (moment := _moment_of_text(f"0{time}" if time[1] == ":" else time, dtype)) is not None:
-            found.setdefault(moment, codes[0])
-    return found
+    """The times of which levels are the text, and the positions of these."""
+    return {
+        moment: code
+        for code, level in enumerate(levels)
+        if (moment := _moment_of_text(level, dtype)) is not None and level == time_level(moment)
+    }
 
 
 def _moment_of_text(level: Any, dtype: Any) -> Any:
@@ -307,7 +304,7 @@ def _moment_of_text(level: Any, dtype: Any) -> Any:
         found = kind.fromisoformat(level)
     except (TypeError, ValueError):
         return None
-    return found if found.tzinfo is None and str(found) in (level, f"{level} 00:00:00") else None
+    return found if found.tzinfo is None else None
 
 
 def _time_marks(column: Any, dtype: Any) -> list[Any] | None:

@@ -58,13 +58,8 @@ def _summed(test: Any, rows: Any, num_missing: int, first: int) -> BatchSummary:
     look, n = test.vectors, 0 if rows is None else len(rows)
     sums, seen = np.zeros(look.size), np.zeros(look.size, dtype=np.int64)
     for block in _blocks(rows, n, BLOCK_VALUES // look.size):
-        if num_missing and block.min() < 0:
-            shows = look.seen(block)
-            sums += np.where(shows, look.rows(block), 0.0).sum(axis=0)
-            seen += shows.sum(axis=0)
-        else:
-            sums += look.mean(block) * len(block)
-            seen += len(block)
+        own, shows = look.sums(block)
+        sums, seen = sums + own, seen + shows
     spread = None if test.calibration.kept is None else _spread(test, rows, num_missing, n, first)
     return BatchSummary(test.fingerprint, n, sums, seen, num_missing, spread)
 

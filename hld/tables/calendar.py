@@ -12,25 +12,35 @@ hour      0 .. 23                            floor(s / 3600) mod 24
 month     1 .. 12                            of the Gregorian calendar
 ========  =================================  ===================================================
 
+Amounts that are text have two parts, a number in place of their column and a unit (`hld.tables.amounts`).
+
 Times with a zone are converted to UTC: remove the zone first where hours should be local.
 """
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hld.tables.amounts import UNIT, amounts_of, units_of
 from hld.tables.cells import Columns
 from hld.tables.factored import Factored, object_cells, whole_cells
 from hld.tables.times import as_seconds
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+# how people write a part of a date in a column of its own
+DAY_FORMS = ("%d", "%a", "%A", "%j", "%u", "%w", "%b %d", "%Y-%m-%d")
+MONTH_FORMS = ("%m", "%b", "%B", "%Y-%m", "%Y%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y")
+FORMS = (*DAY_FORMS, *MONTH_FORMS, "%Y", "%V", "%G-W%V", "W%V")
+EPOCH = datetime.date(1970, 1, 1)
 PARTS = {"weekday": WEEKDAYS, "hour": tuple(range(24)), "month": tuple(range(1, 13))}
 
 
 class Derived(NamedTuple):
-    """A column that is a part of another one."""
+    """A column that is a part of another one, or, under the name of that, stands in its place."""
 
     name: str
     source: str
@@ -42,22 +52,26 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
     names = columns.names if by_name and columns.names is not None else tuple(table_names)
     if not derived or len(names) != len(columns.arrays):
         return columns
-    at = {name: v for v, name in enumerate(names)}
-    new = [one for one in derived if one.source in at and one.name not in at]
-    arrays = [part_of(columns.arrays[at[one.source]], one.part) for one in new]
+    arrays = dict(zip(names, columns.arrays, strict=True))
+    new = {
+        one.name: part_of(arrays[one.source], one.part)
+        for one in derived
+        if one.source in arrays and (one.name not in arrays or one.name == one.source)
+    }
+    arrays |= new
+    added = len(arrays) - len(names)
     return Columns(
-        (*names, *(one.name for one in new)),
-        columns.num_rows,
-        [*columns.arrays, *arrays],
-        [*columns.declared, *[False] * len(new)],
+        tuple(arrays), columns.num_rows, [*arrays.values()], [*columns.declared, *[False] * added]
     )
 
 
-def part_of(values: Any, part: str) -> Factored:
-    """A part of each date of a column (N,), missing where the cell is no date.
+def part_of(values: Any, part: str) -> Any:
+    """A part of each date, or amount, of a column (N,), missing where the cell is none.
 
     Shapes: values (N,).
     """
+    if part not in PARTS:
+        return units_of(values) if part == UNIT else amounts_of(values, part)
     cells = whole_cells(values)
     if cells.dtype.kind == "M":  # as a double, 23:59:59.999999999 would be the next day
         cells = cells.astype("M8[s]")
@@ -71,3 +85,21 @@ def part_of(values: Any, part: str) -> Factored:
     else:
         codes = whole.astype("M8[s]").astype("M8[M]").astype(np.int64) % 12
     return Factored(np.where(is_known, codes, -1).astype(np.intp), object_cells(PARTS[part]))
+
+
+def is_written_of(pairs: Sequence[tuple[float, Any]]) -> bool:
+    """Whether a cell is what is written of its day (a number since 1970), in one of `FORMS` for all pairs."""
+    try:
+        days = [EPOCH + datetime.timedelta(days=day) for day, _ in pairs]
+    except OverflowError:  # beyond the years of Python
+        return False
+    cells = [_plain(cell) for _, cell in pairs]
+    return bool(pairs) and any(
+        all(_plain(day.strftime(form)) == cell for day, cell in zip(days, cells, strict=True))
+        for form in FORMS
+    )
+
+
+def _plain(cell: Any) -> str:
+    """The text of a cell: 2, 2.0 and "02" alike."""
+    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell).lstrip("0")

@@ -138,9 +138,8 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
         )
     if is_arrow(table):
         return arrow_parts(table)
-    # the columns of a frame can be had one by one, or it says itself why not
-    has_columns = any(hasattr(table, name) for name in ("iloc", "get_column", "collect"))
-    if is_frame(table) and (has_columns or not is_stream(table)):
+    # a frame that has not been computed says itself what to do
+    if is_frame(table) and (hasattr(table, "iloc") or not is_stream(table)):
         return frame_parts(table)
     if isinstance(table, collections.abc.Mapping):
         names, arrays = mapping_parts(table, exact_column)

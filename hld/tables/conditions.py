@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hld.tables.shown_names import listed
-from hld.tables.times import TIMES, found_by_time, same_time, seconds_of_text
+from hld.tables.times import TIMES, levels_of_text, seconds_of_text
 from hld.tables.values import is_binned
 
 LONGEST = 10_000  # characters
@@ -130,8 +130,9 @@ def _equal(column: Any, value: Any) -> list[int]:
         for c, level in enumerate(column.levels)
         if level == value and isinstance(level, str) == isinstance(value, str)
     ]
-    if not found and isinstance(value, str) and (time := same_time(value)):
-        found = found_by_time(column.levels).get(time, [])
+    if not found and isinstance(value, str):
+        times = levels_of_text(value)
+        found = [c for c, level in enumerate(column.levels) if level in times]
     if not found:
         raise ValueError(
             f"`where` compares column {column.name!r} with {value!r}, which is none of its levels, "

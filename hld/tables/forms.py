@@ -2,24 +2,20 @@
 
 Data frames, Arrow tables and record batches, structured arrays, mappings, named rows.
 
-Nothing is imported to recognise a table: Arrow's have ``schema`` and ``column``, mappings are
-mappings, and whatever offers the Arrow stream interface (``__arrow_c_stream__``: query results of DuckDB, frames of
-narwhals, and others) is read through pyarrow, which is then needed.
+Nothing is imported to recognise a table: Arrow's have ``schema`` and ``column``, mappings are mappings, frames of
+pandas have ``iloc``, and whatever else offers the Arrow stream interface (``__arrow_c_stream__``: frames of polars,
+query results of DuckDB, and others) is read through pyarrow, which is then needed.
 
 A column of a frame can hold more than the array it converts to.  Whole numbers with one missing value become
 floats, in which neighbours beyond 2^53 coincide; nested values become a second dimension.  Such columns are taken as
 Python objects instead.  Times of day are Python's, cut to microseconds, as those of Arrow are: with nanoseconds they
 would be times in one row and text in another.
-
-Frames are recognised by what they can do (``columns`` with ``iloc`` or ``get_column``), so that none of their
-libraries is imported.
 """
 
 from __future__ import annotations
 
 import collections
 import collections.abc
-import dataclasses
 import os
 import re
 import reprlib
@@ -45,9 +41,7 @@ _NESTED = (
     "sparse_union",
 )
 TEXT = ("string", "large_string", "string_view")
-EXTENSION = b"ARROW:extension:name"  # in the metadata of a field
-EXTENSIONS = ("arrow.json", "arrow.bool8", "arrow.uuid", "pandas.period", "pandas.interval")
-DAY_MICROS = 86_400_000_000
+ODD = ("run_end_encoded", "month_day_nano_interval")  # types of Arrow that few tables have
 EXACT = 2.0**53  # below this magnitude every whole number is a double
 
 
@@ -82,10 +76,7 @@ def arrow_parts(table: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     refuse_repeated(names)
     kept = [j for j, name in enumerate(names) if not is_row_index(name)]
     fields = [table.schema.field(j) for j in kept]
-    columns = [
-        arrow_column(table.column(j), names[j], field.metadata)
-        for j, field in zip(kept, fields, strict=True)
-    ]
+    columns = [arrow_column(table.column(j), names[j]) for j in kept]
     declared = [
         str(field.type).startswith("dictionary") and isinstance(column, Factored)
         for field, column in zip(fields, columns, strict=True)
@@ -98,21 +89,25 @@ def is_row_index(name: str) -> bool:
     return bool(_ROW_INDEX.fullmatch(name))
 
 
-def arrow_column(column: Any, name: str, metadata: Any = None) -> Any:
+def arrow_column(column: Any, name: str) -> Any:
     """An Arrow column as an array where that holds it exactly, else as objects; text by number.
 
-    `metadata` of its field names the extension type of one whose library is not imported.  Categories that are no text
-    are taken as what they are, since Parquet keeps no more of them.
+    Categories that are no text are taken as what they are, since Parquet keeps no more of them.
 
     Returns (N,).
     """
     import pyarrow
 
     kind = str(column.type)
-    if isinstance(column.type, pyarrow.BaseExtensionType) or EXTENSION in (metadata or ()):
-        return _of_extension(column, name, metadata)
-    if kind.startswith("run_end_encoded"):
-        return _of_runs(column, name)
+    if isinstance(column.type, pyarrow.BaseExtensionType):  # as it is stored
+        return arrow_column(column.cast(column.type.storage_type), name)
+    if kind.startswith(ODD):
+        return Unreadable(
+            len(column),
+            TypeError,
+            f"`table` column {name!r} is of the Arrow type {kind}, expected text, numbers, booleans, dates or "
+            "durations: convert it to one of these, or leave it out",
+        )
     if kind.startswith("dictionary") and str(column.type.value_type) not in TEXT:
         return arrow_column(_decoded(column), name)
     if kind.startswith(_NESTED):
@@ -123,8 +118,6 @@ def arrow_column(column: Any, name: str, metadata: Any = None) -> Any:
         return np.full(len(column), None, dtype=object)
     if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
         return _time_column(column, kind)
-    if kind == "month_day_nano_interval":
-        return _durations(column, name)
     if column.null_count and pyarrow.types.is_integer(column.type):
         numbers = np.asarray(
             column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -143,7 +136,7 @@ def mapping_parts(
     names = tuple(str(name) for name in table)
     refuse_repeated(names)
     arrays = []
-    for name, column in zip(names, _in_rows([*table.values()], names), strict=True):
+    for name, column in zip(names, table.values(), strict=True):
         values = column if exact is None else exact(column, name)
         array = (
             values
@@ -211,10 +204,6 @@ def _reader(kind: type) -> Callable[[Any], Any] | None:
         return lambda row: row
     if hasattr(kind, "_fields") and hasattr(kind, "__getitem__"):
         return lambda row: _mapping(row._fields, row)
-    if dataclasses.is_dataclass(kind):
-        return lambda row: {
-            field.name: getattr(row, field.name) for field in dataclasses.fields(row)
-        }
     if (
         hasattr(kind, "keys") and hasattr(kind, "__len__") and not hasattr(kind, "columns")
     ):  # which frames have
@@ -230,26 +219,6 @@ def _mapping(names: Any, cells: Any) -> dict[str, Any] | None:
     return dict(zip(names, cells, strict=True))
 
 
-def _in_rows(columns: list[Any], names: tuple[str, ...]) -> list[Any]:
-    """Columns; those that are mappings from row labels to cells, as pandas' `to_dict` writes them, in one order."""
-    for name, column in zip(names, columns, strict=True):
-        if isinstance(column, Set):
-            raise ValueError(
-                f"`table` column {name!r} is a {type(column).__name__}, whose cells have no order, "
-                "expected a sequence: give a list"
-            )
-    if not any(isinstance(column, Mapping) for column in columns):
-        return columns
-    labels = next(column for column in columns if isinstance(column, Mapping))
-    for name, column in zip(names, columns, strict=True):
-        if not isinstance(column, Mapping) or column.keys() != labels.keys():
-            raise ValueError(
-                f"`table` is a mapping of mappings from row labels to cells, expected the same labels in "
-                f"each column, {name!r} has others: give sequences of as many cells"
-            )
-    return [[column[label] for label in labels] for column in columns]
-
-
 def _column(values: np.ndarray) -> np.ndarray:
     """A sequence as an array; lists as objects, so that one text among them does not make all of them text.
 
@@ -257,39 +226,17 @@ def _column(values: np.ndarray) -> np.ndarray:
     """
     if hasattr(values, "__array__"):
         return np.asarray(values)
-    cells = (
-        list(values)
-        if hasattr(values, "__iter__") and not isinstance(values, (str, bytes))
-        else None
-    )
-    if cells is None:
+    if not hasattr(values, "__iter__") or isinstance(values, (str, bytes, Mapping, Set)):
         raise ValueError(
             f"`table` is a mapping whose columns must be sequences, found {reprlib.repr(values)}"
         )
-    return object_cells([None if cell is np.ma.masked else cell for cell in cells])
+    return object_cells([None if cell is np.ma.masked else cell for cell in values])
 
 
 def _plain(column: Any) -> np.ndarray:
     """An Arrow column as NumPy has it."""
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
     return column.to_numpy(zero_copy_only=False)
-
-
-def _of_extension(column: Any, name: str, metadata: Any) -> Any:
-    """A column of an extension type, as pandas has it where the type is known."""
-    import pyarrow
-
-    is_known = isinstance(column.type, pyarrow.BaseExtensionType)
-    kind = column.type.extension_name if is_known else metadata[EXTENSION].decode()
-    if is_known and kind in EXTENSIONS:
-        cells = column.to_pandas()
-        return _exact_array(cells.astype("boolean") if kind == "arrow.bool8" else cells, name)
-    return Unreadable(
-        len(column),
-        TypeError,
-        f"`table` column {name!r} is of the Arrow extension type {kind!r}, expected text, numbers, "
-        "booleans or dates: convert it to one of these, or leave it out",
-    )
 
 
 def _decoded(column: Any) -> Any:
@@ -301,41 +248,6 @@ def _decoded(column: Any) -> Any:
     return pyarrow.chunked_array(
         [chunk.dictionary.take(chunk.indices) for chunk in column.chunks], column.type.value_type
     )
-
-
-def _durations(column: Any, name: str) -> Any:
-    """Intervals of days and nanoseconds as durations, which months have no length for."""
-    cells = column.to_pylist()
-    if any(cell is not None and cell.months for cell in cells):
-        return Unreadable(
-            len(cells),
-            TypeError,
-            f"`table` column {name!r} holds intervals of months (month_day_nano_interval), which have no "
-            "fixed length, expected durations: give days",
-        )
-    lengths = [
-        None if cell is None else (cell.days * DAY_MICROS, *divmod(cell.nanoseconds, 1000))
-        for cell in cells
-    ]
-    unit = "ns" if any(one is not None and one[2] for one in lengths) else "us"
-    per = 1000 if unit == "ns" else 1
-    return np.array(
-        [
-            "NaT" if one is None else (one[0] + one[1]) * per + one[2] * (unit == "ns")
-            for one in lengths
-        ],
-        dtype=f"m8[{unit}]",
-    )
-
-
-def _of_runs(column: Any, name: str) -> Any:
-    """A column of runs (values, and where each ends) as the column that it stands for."""
-    import pyarrow
-    import pyarrow.compute
-
-    if pyarrow.types.is_dictionary(column.type.value_type):  # which Arrow cannot decode
-        return _objects(column)
-    return arrow_column(pyarrow.compute.run_end_decode(column), name)
 
 
 def _objects(column: Any) -> np.ndarray:
@@ -435,19 +347,15 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
         )
     names = tuple(str(name) for name in frame.columns)
     refuse_repeated(names)
-    if hasattr(frame, "iloc"):
-        series = [frame.iloc[:, j] for j in range(len(names))]
-    elif hasattr(frame, "get_column"):
-        series = [frame.get_column(name) for name in frame.columns]
-    else:
+    if not hasattr(frame, "iloc"):
         raise TypeError(
-            f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
+            f"`table` is a {type(frame).__name__} without `iloc` and `__arrow_c_stream__`, expected "
             f"a 2-D array or a pandas or polars frame: convert it first"
         )
+    series = [frame.iloc[:, j] for j in range(len(names))]
     arrays = [_exact_array(one, name) for one, name in zip(series, names, strict=True)]
     declared = [
-        str(one.dtype).startswith(("category", "Categorical", "Enum", "dictionary"))
-        and isinstance(array, Factored)
+        str(one.dtype).startswith(("category", "dictionary")) and isinstance(array, Factored)
         for one, array in zip(series, arrays, strict=True)
     ]
     return names, arrays, declared
@@ -460,41 +368,31 @@ def exact_column(values: Any, name: str) -> Any:
 
     Returns (N,).
     """
+    values = values.to_arrow() if hasattr(values, "to_arrow") else values
     if hasattr(values, "null_count") and hasattr(values, "to_pylist"):
         return arrow_column(values, name)
     pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(
-        values, (pandas.Index, pandas.api.extensions.ExtensionArray)
+    if pandas is None or not isinstance(
+        values, (pandas.Series, pandas.Index, pandas.api.extensions.ExtensionArray)
     ):
-        values = pandas.Series(values)
-    is_series = hasattr(values, "to_frame") and (
-        hasattr(values, "iloc") or hasattr(values, "to_list")
-    )
-    return _exact_array(values, name) if is_series else values
+        return values
+    return _exact_array(pandas.Series(values), name)
 
 
 def _exact_array(series: Any, name: str) -> Any:
-    """The cells of a column (N,), as an array of its type where that holds them exactly, else as Python objects."""
+    """The cells of a pandas column (N,), as an array of its type where that holds them exactly, else as objects."""
     if hasattr(series.dtype, "pyarrow_dtype"):  # pandas cannot take all of Arrow's types apart
         return arrow_column(series.array.__arrow_array__(), name)
     kind = str(series.dtype)
-    if kind.startswith("Extension("):  # of polars
-        return arrow_column(series.to_arrow(), name)
     if kind == "category" and not _is_text(series.cat.categories):  # taken as what they are
         import pandas
 
         categories = pandas.array(series.cat.categories)
         cells = categories.take(series.cat.codes.to_numpy(), allow_fill=True)
         return _exact_array(pandas.Series(cells), name)
-    if kind in ("Int128", "UInt128", "Time"):  # NumPy has no such integers, and no such times
-        return object_cells(series.to_list())
-    if kind.startswith("period") and hasattr(
-        series, "dt"
-    ):  # days, months, quarters: as the moment they begin
+    if kind.startswith("period"):  # days, months, quarters: as the moment they begin
         return series.dt.to_timestamp().to_numpy()
-    if hasattr(series, "factorize") and (
-        kind in ("str", "string", "category") or (kind == "object" and _is_text(series))
-    ):
+    if kind in ("str", "string", "category") or (kind == "object" and _is_text(series)):
         codes, levels = series.factorize()
         return Factored(codes, object_cells(np.asarray(levels, dtype=object).tolist()))
     array = series.to_numpy()
@@ -504,12 +402,7 @@ def _exact_array(series: Any, name: str) -> Any:
         word in kind.lower() for word in ("float", "double")
     )
     if is_rounded and (np.abs(array) >= EXACT).any():  # false for NaN
-        cells = (
-            series.astype(object).to_numpy(dtype=object)
-            if hasattr(series, "astype")
-            else series.to_list()
-        )
-        return object_cells(cells)
+        return object_cells(series.astype(object).to_numpy(dtype=object))
     return array
 
 

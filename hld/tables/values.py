@@ -33,8 +33,6 @@ ROWS_PER_KNOT = 10  # a model file shall not hold each value of a small table
 UNITS = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
 LONG_UNITS = (86400.0, 3600.0, 60.0)  # of times, which are seconds
 UNROUNDED = 0.0
-NANO = 1e-9  # unit of durations without one of these
-WITHIN = 1e-3  # of each other all of them are, but for the smallest and the largest in 64
 CLOSE = 1e-6  # of a unit
 LARGEST = 2.0**40
 WIDEST = 2.0**64  # of columns of integers
@@ -207,18 +205,7 @@ def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
                 Grid(column.low, column.high, tables.quantiles[at], float(tables.units[at]))
             )
             at += 1
-        if found[-1] is not None and _is_fine(column, found[-1]):
-            found[-1] = replace(found[-1], unit=NANO)
     return found
-
-
-def _is_fine(column: Any, grid: Grid) -> bool:
-    """Whether microseconds, the finest that Python has, would change the durations of a column."""
-    return (
-        column.kind == "duration"
-        and grid.unit == UNROUNDED
-        and grid.quantiles[-2] - grid.quantiles[1] < WITHIN
-    )
 
 
 def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:

@@ -9,6 +9,20 @@ The statistic is the Hierarchical Likelihood Distance between the batch and the 
 in the paper's plain norm or another one (`hld.metrics.named`), and H0 is rejected when d is larger than its null
 distribution allows (`hld.nulls.named`).  Everything that does not depend on the batch is computed once, when the test
 is built (`hld.testing.calibration`); no reference data are needed.  A call looks up one tail probability of the batch.
+In a lecture, with the limit law T d^2 ~ sum_i lambda_i Z_i^2 by simulation:
+
+>>> def plain_test(circuit, batch, rng):
+...     moments = pcircuit.exact_moments(circuit)
+...     L = pcircuit.node_likelihoods(circuit, batch, nodes=moments.nodes)
+...     d = np.linalg.norm(L.mean(axis=0) - moments.mean)
+...     eigenvalues = np.linalg.eigvalsh(moments.covariance())
+...     drawn = rng.chisquare(1, (20_000, len(eigenvalues))) @ eigenvalues
+...     return (drawn >= len(batch) * d**2).mean()                     # the p-value
+>>> circuit = pcircuit.rat_spn([2] * 6, num_units=3, depth=2, rng=0)
+>>> batch = pcircuit.sample(circuit, 50, rng=1)
+>>> pvalue = plain_test(circuit, batch, np.random.default_rng(2))
+>>> bool(abs(pvalue - HLDTest(circuit)(batch).pvalue) < 4 * 0.5 / 20_000**0.5)
+True
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ when it is asked for.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ from hld.vectors.row_vectors import RowVectors, some_rows
 
 if TYPE_CHECKING:
     from hld.vectors.linear_maps import SparseRows, Stretched
+
+MOST_HOLED = 64  # batches with holes whose laws are remembered
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,20 +156,29 @@ class RowBatch:
         return vectors if factors is None else vectors * self.vectors.seen(rows) * factors
 
     def _laws(self, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
-        """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider."""
+        """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider.
+
+        They depend on how many rows show which nodes, and on nothing else of the batch, so some are remembered.
+        """
         parts, laws = self.calibration, self.calibration.null.laws
         if not len(parts.kept.covariance):
             return tuple(
                 law if keeps_apart(metric, self.vectors) else None
                 for law, metric in zip(laws, parts.metrics, strict=True)
             )
-        k = parts.kept.num_rows
-        own = parts.kept.covariance * correlations(
-            batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k
-        )
-        return tuple(
-            _own_law(metric, own, law) for law, metric in zip(laws, parts.metrics, strict=True)
-        )
+        known, key = parts.holed_laws, (batch.num_rows, hashlib.sha256(batch.pairs).digest())
+        found = known.get(key)
+        if found is None:
+            k = parts.kept.num_rows
+            own = parts.kept.covariance * correlations(
+                batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k
+            )
+            found = known[key] = tuple(
+                _own_law(metric, own, law) for law, metric in zip(laws, parts.metrics, strict=True)
+            )
+            for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion
+                known.pop(oldest, None)
+        return found
 
 
 def _own_law(
@@ -230,7 +242,9 @@ class SeenTogether:
         missing = np.unpackbits(self.holes, axis=1, count=circuit.num_variables)
         seen = RowVectors(circuit, nodes).seen(-missing.astype(np.int8)).astype(np.float64)
         pairs = seen.T @ seen * (self.num_rows / len(seen))
-        some = Shown(np.zeros(len(nodes)), pairs.diagonal(), self.num_rows, pairs)
+        some = Shown(
+            np.zeros(len(nodes)), pairs.diagonal(), self.num_rows, pairs, np.arange(len(nodes))
+        )
         shared = (
             self.shared if np.ndim(self.shared) == 0 else self.shared[np.ix_(positions, positions)]
         )

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.references.available import MOST_PAIRED, Shown, seen_pairs
+from hld.references.available import MOST_PAIRED, Shown, shown_by
 from hld.vectors.row_vectors import complete
 
 MOST_DISTINCT = 2**20  # combinations of categories that are counted one by one
@@ -144,29 +144,18 @@ class RowSums:
             rows = np.stack(np.unravel_index(found, self._sizes), axis=1).astype(np.int32) - 1
             self._sums[:], self._counts[:] = 0.0, 0
             self._evaluate(rows, self._times[found])
-        return Shown(
-            self._sums / np.maximum(self._counts, 1),
-            self._counts.copy(),
-            self.num_rows,
-            seen_pairs(self.test.vectors, self.rows(), self._counts),
+        return shown_by(
+            self.test.vectors, self._sums, self._counts.copy(), self.num_rows, self.rows()
         )
 
     def _evaluate(self, rows: Any, times: Any) -> None:
         """Add the likelihoods of rows, each as often as it occurs."""
         look, step = self.test.vectors, max(1, BLOCK_VALUES // self.test.vectors.size)
         for start in range(0, len(rows), step):
-            block = rows[start : start + step]
             weights = None if times is None else times[start : start + step]
-            if not _num_holes(block):
-                self._sums += (
-                    look.mean(block) * len(block) if weights is None else weights @ look.rows(block)
-                )
-                self._counts += len(block) if weights is None else weights.sum()
-                continue
-            weights = np.ones(len(block), dtype=np.int64) if weights is None else weights
-            seen = look.seen(block)
-            self._sums += weights @ np.where(seen, look.rows(block), 0.0)
-            self._counts += weights @ seen
+            sums, counts = look.sums(rows[start : start + step], weights)
+            self._sums += sums
+            self._counts += counts
 
     def _choose(self, rows: np.ndarray) -> None:
         """Keep the rows with the smallest random numbers, in their order."""

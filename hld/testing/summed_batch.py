@@ -71,7 +71,8 @@ def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
     parts, T = test.calibration, summary.num_rows
     if parts.kept is None or (summary.is_whole and not parts.kept.has_holes):
         return summary.means - test.mean, parts.null, (1.0, None), None
-    k, batch = parts.kept.num_rows, Shown(summary.means, summary.seen, T, np.zeros((0, 0)))
+    k, none = parts.kept.num_rows, np.zeros((0, 0), dtype=np.int64)
+    batch = Shown(summary.means, summary.seen, T, none, none[0:0].ravel())
     counts = parts.kept.counts if parts.kept.has_holes else np.full(len(summary.sums), k)
     g = weights(batch, counts, k)
     laws = tuple(

@@ -18,18 +18,18 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import math
 import warnings
 from typing import Any
 
 import numpy as np
 
 from hld.tables.factored import Unreadable, whole_cells
-from hld.tables.times import NANO, as_seconds, time_kind, time_texts
+from hld.tables.schemas.row_order import BY_CHANCE, never_decreases, order_by_chance
+from hld.tables.times import as_seconds, time_kind, time_texts
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
 NEAR_DATES = 1e6  # seconds
-BY_CHANCE = 0.001  # `order_by_chance` above which it says nothing that a column is in order
+MICRO = 6  # digits of a second
 
 
 def warn_of_clock(columns: Any) -> None:
@@ -69,27 +69,6 @@ def _seconds(values: np.ndarray) -> np.ndarray:
     return seconds
 
 
-def never_decreases(seconds: np.ndarray) -> bool:
-    """Whether a column is a clock: it takes two values and more, and what is known of it never decreases.
-
-    Shapes: seconds (N,).
-    """
-    known = seconds[~np.isnan(seconds)]
-    return len(known) > 1 and bool((np.diff(known) >= 0).all() and known[-1] > known[0])
-
-
-def order_by_chance(seconds: np.ndarray) -> float:
-    """Probability that the dates of a column would be in order, oldest or newest first, were its rows in a random one.
-
-    Of n dates that are known, of which c_1, c_2, ... are equal: 2 c_1! c_2! ... / n!, or 1.
-
-    Shapes: seconds (N,).
-    """
-    counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)[1]
-    orders = math.lgamma(counts.sum() + 1) - sum(map(math.lgamma, (counts + 1).tolist()))
-    return min(2 * math.exp(-orders), 1.0)
-
-
 def _unordered(name: Any, seconds: np.ndarray) -> str:
     """About a column of dates where none is a clock; nothing if it does not go back."""
     known = np.flatnonzero(~np.isnan(seconds))
@@ -111,8 +90,8 @@ def _gaps(name: Any, seconds: np.ndarray) -> str:
     gaps = np.flatnonzero(steps >= GAP * usual)
     if (np.abs(forward - usual) <= NEAR * usual).mean() < REGULAR or not len(gaps):
         return ""
-    longest = gaps[steps[gaps].round(NANO).argmax()]
-    gap, step = time_texts([round(float(steps[longest]), NANO), round(usual, NANO)], "duration")
+    longest = gaps[steps[gaps].round(MICRO).argmax()]
+    gap, step = time_texts([round(float(steps[longest]), MICRO), round(usual, MICRO)], "duration")
     return (
         f"`order`='time' takes the rows as without gaps, but column {name!r} has {len(gaps)}, the longest of "
         f"{gap} before row {known[longest + 1]} where the usual step is {step}: fit to the rows since the last, or "

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.vectors.score_features import ScoreFeatures
 from pcircuit.evidence import checked, is_missing
+from pcircuit.inference.scores import score_of_flows
 from pcircuit.io.archive import finite_array
 from pcircuit.moments.rounding import rounding_errors
 
@@ -103,11 +104,65 @@ class RowVectors:
         mean_score = pcircuit.mean_score(self.circuit, data) if mean_score is None else mean_score
         return np.concatenate([likelihoods, self.features.of_scores(mean_score)])
 
-    def seen(self, data: Any) -> np.ndarray:
-        """(n, size) bool whether a row shows what a number is about: the scope of a node, for features all of the row.
+    def sums(self, data: np.ndarray, times: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(size,) sums of each number over the rows (n, V) that show it, -1 for a hole, and how many rows these are.
 
-        From the leaves of the v-tree up.
+        Row i is there times_i times.  A missing cell is one more category, whose likelihood is 0 for every unit: so are
+        those of all nodes that the row does not show, and no row has to be looked at by itself.
         """
+        if not self.circuit.is_categorical:
+            shown, counted = self.seen(data), np.ones(len(data)) if times is None else times
+            counts = (counted @ shown).astype(np.int64)
+            return counted @ np.where(shown, self.rows(data), 0.0), counts
+        whole = np.logical_and.reduce([column >= 0 for column in data.T])
+        number = len(data) if times is None else int(times.sum())
+        if whole.all():
+            sums = self.mean(data) * number if times is None else times @ self.rows(data)
+            return sums, np.full(self.size, number)
+        missing = np.array(self._closed.num_categories) - 1
+        dtype = np.promote_types(data.dtype, np.min_scalar_type(-1 - missing.max()))
+        filled = np.where(data < 0, missing.astype(dtype), data)
+        rest = None if times is None else times[~whole]
+        seen = self.seen_regions(data[~whole])
+        if rest is None:
+            sums = pcircuit.mean_node_likelihoods(self._closed, filled, nodes=self.nodes) * number
+            counts = np.array([np.count_nonzero(one) for one in seen]) + np.count_nonzero(whole)
+        else:
+            sums = times @ pcircuit.node_likelihoods(self._closed, filled, nodes=self.nodes)
+            counts = np.array([rest[one].sum() for one in seen]) + times[whole].sum()
+        if self.features is not None:
+            flows = pcircuit.expected_flows(
+                self.circuit, data[whole], weights=None if times is None else times[whole]
+            )
+            own = self.features.of_scores(score_of_flows(self.circuit, flows))
+            sums = np.append(sums, own)
+        return sums, counts[self.regions]
+
+    @cached_property
+    def _closed(self) -> pcircuit.Circuit:
+        """The circuit with one more category of each variable, which no unit expects."""
+        return pcircuit.Circuit(
+            self.circuit.vtree,
+            [
+                pcircuit.InputRegion(region.variable, np.pad(region.probs, ((0, 0), (0, 1))))
+                if region.is_input
+                else region
+                for region in self.circuit.regions
+            ],
+        )
+
+    @cached_property
+    def regions(self) -> np.ndarray:
+        """(size,) the region whose scope a number is about: the root's for features."""
+        own = self.circuit.nodes.region[self.nodes]
+        return np.append(own, np.full(self.size - len(own), self.circuit.num_regions - 1))
+
+    def seen(self, data: Any) -> np.ndarray:
+        """(n, size) bool whether a row shows what a number is about: a node's scope, for features all of the row."""
+        return self.seen_regions(data)[self.regions].T
+
+    def seen_regions(self, data: Any) -> np.ndarray:
+        """(regions, n) bool whether a row shows the scope of a region, from the leaves of the v-tree up."""
         circuit = self.circuit
         seen = np.empty((circuit.vtree.num_nodes, len(data)), dtype=bool)
         for r, region in enumerate(circuit.regions):
@@ -115,10 +170,7 @@ class RowVectors:
                 seen[r] = ~is_missing(data[:, region.variable])
             else:
                 seen[r] = seen[circuit.vtree.children(r)].all(axis=0)
-        regions = circuit.nodes.region[self.nodes]
-        return seen[
-            np.append(regions, np.full(self.size - len(regions), circuit.num_regions - 1))
-        ].T
+        return seen
 
     def rounding(self, mean: np.ndarray, num_rows: int) -> np.ndarray:
         """(size,) errors that rounding can make in differences from a mean over so many rows."""

@@ -78,8 +78,8 @@ def sample(
         to w_m p_m(x_observed).
     num_samples : int, optional
         N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
-    evidence : (N, V) integer array_like, optional
-        Observed categories; -1 marks an entry to be drawn, as do NaN and a mask.
+    evidence : (N, V) integer array_like or mapping of int to int, optional
+        Observed categories; -1 marks an entry to be drawn, as do NaN and a mask.  A mapping is one row, as in {0: 1}.
     rng : int or numpy.random.Generator, optional
         Seed or generator; None draws a fresh seed.
 

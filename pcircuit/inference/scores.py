@@ -17,8 +17,6 @@ The sum over the rows of a batch needs only their summed flows: one upward and o
 are rows times parameters in number, so `scores` can give their products with some directions instead, region
 by region and block by block.  Coordinates are in the order of `Flows`: all edges, then all inputs.
 
-The kernels (`kernels.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
-
 Flows row by row, in NumPy: the downward pass of `pcircuit.inference.flows` before its sums over rows.
 
 Rows times parameters are many numbers, so they come region by region, from the root down, and the caller keeps what it
@@ -41,26 +39,16 @@ from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.flows import (
     Flows,
     expected_flows,
-    flow_seconds,
     handed_down,
     region_slices,
 )
-from pcircuit.inference.likelihood import (
-    ENCODINGS,
-    evaluated_in_numpy,
-    tiny_circuit,
-    upward,
-)
+from pcircuit.inference.likelihood import evaluated_in_numpy, upward
 from pcircuit.inference.log_domain import log_flows, may_overflow
-from pcircuit.kernels.engine import Kernels
-from pcircuit.kernels.layouts import sums_layout
-from pcircuit.kernels.packed import SUMS, num_inputs, table_rows, weight_rows
+from pcircuit.kernels.packed import SUMS, table_rows, weight_rows
 from pcircuit.kernels.packing import pack
-from pcircuit.kernels.tile import STRIDE, load_group, new_work
 
 BLOCK_VALUES = 4_000_000  # flows of single rows that are held at a time, in the widest region
 BLOCK_ROWS = 512
-MOST_DIRECTIONS = 16_000  # that kernels multiply with: 32 MB of products of a tile
 
 
 def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
@@ -198,20 +186,12 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
     width, directions = (P, None) if directions is None else _checked_directions(directions, P)
     refuse_out_of_range(circuit, rows)
     result = np.zeros((len(rows), width))
-    left = _add_by_kernel(circuit, rows, parts, directions, result)
-    if len(left) == len(rows):
-        _add_blocks(circuit, rows, parts, directions, result)
-    elif len(left):
-        again = np.zeros((len(left), width))
-        _add_blocks(circuit, rows[left], parts, directions, again)
-        result[left] = again
+    cut = None if directions is None else [directions[part] for part in parts]
+    widest = max(part.stop - part.start for part in parts)
+    step = 1 if may_overflow(circuit) else max(1, min(BLOCK_ROWS, BLOCK_VALUES // widest))
+    for start in range(0, len(rows), step):
+        _add_block(circuit, rows[start : start + step], parts, cut, result[start : start + step])
     return result
-
-
-SCORES = Kernels(
-    "scores",
-    lambda: [scores(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
-)
 
 
 def _checked_directions(directions: Any, P: int) -> tuple[int, Any]:
@@ -225,63 +205,6 @@ def _checked_directions(directions: Any, P: int) -> tuple[int, Any]:
     if directions.ndim != 2 or directions.shape[0] != P:
         raise ValueError(f"`directions` must be {expected}, found shape {directions.shape}")
     return directions.shape[1], directions
-
-
-def _add_by_kernel(
-    circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats
-) -> Ints:
-    """Scores or their products by the kernels, into zeros; returns which rows are left to NumPy: at the worst all."""
-    is_sparse = directions is None or not isinstance(directions, np.ndarray)
-    may_be = is_sparse and circuit.num_regions > 1 and len(rows) and not may_overflow(circuit)
-    if (
-        not may_be
-        or (directions is not None and result.shape[1] > MOST_DIRECTIONS)
-        or SCORES.in_numpy(2 * flow_seconds(circuit, len(rows)))
-    ):
-        return np.arange(len(rows))
-    from pcircuit.kernels.row_scores import Directions, score_tiles
-
-    packed, layout = pack(circuit), sums_layout(circuit)
-    inputs = num_inputs(packed)
-    tile, group = new_work(
-        circuit, layout._replace(num_flows=layout.num_flows + int(inputs.max())), 1, np.inf
-    )
-    first_input = np.array([parts[leaf].start for leaf in circuit.vtree.leaf_of().tolist()])
-    wanted = Directions(
-        *_csr(directions),
-        np.empty(0 if directions is None else result.shape[1] * STRIDE),
-        first_input,
-        inputs,
-    )
-    left = []
-    for start in range(0, len(rows), len(group.roots)):
-        stop = min(start + len(group.roots), len(rows))
-        load_group(circuit, packed.categories, rows, start, stop, group)
-        score_tiles(packed, layout, tile, group, stop - start, wanted, result[start:stop])
-        left.append(start + np.flatnonzero(group.suspects[: stop - start]))
-    return np.concatenate(left)
-
-
-def _csr(directions: Any) -> tuple[Ints, Ints, Floats]:
-    """Pointers, columns and values, all empty for scores that are wanted whole."""
-    if directions is None:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
-    return (
-        directions.indptr.astype(np.int64),
-        directions.indices.astype(np.int64),
-        directions.data.astype(np.float64),
-    )
-
-
-def _add_blocks(
-    circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats
-) -> None:
-    """The same in NumPy, block by block."""
-    cut = None if directions is None else [directions[part] for part in parts]
-    widest = max(part.stop - part.start for part in parts)
-    step = 1 if may_overflow(circuit) else max(1, min(BLOCK_ROWS, BLOCK_VALUES // widest))
-    for start in range(0, len(rows), step):
-        _add_block(circuit, rows[start : start + step], parts, cut, result[start : start + step])
 
 
 def _add_block(

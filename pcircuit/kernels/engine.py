@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from pcircuit.arguments import check_flag, shown
+from pcircuit.arguments import shown
 
 ENGINE_VARIABLE = "PCIRCUIT_ENGINE"
 AUTO, NUMPY, NUMBA = ENGINES = ("auto", "numpy", "numba")
@@ -41,8 +41,6 @@ BLOCK_ROWS = 1024
 WARM = (  # where the kernels are that a process may need: by name, since rooms above make them
     ("inference.likelihood", "EVALUATION"),
     ("learning.em", "EM"),
-    ("moments.routes", "MOMENTS"),
-    ("inference.scores", "SCORES"),
 )
 logger = logging.getLogger("pcircuit.kernels")
 _within: ContextVar[str | None] = ContextVar("engine", default=None)
@@ -117,23 +115,21 @@ class Kernels:
             logger.log(level, "kernels for %s: ready after %.1f s", self.name, taken)
 
 
-def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = None) -> None:
-    """Compile, or load from the on-disk cache, the kernels that likelihoods, EM and sampling need.
+def warm_up(*, report: Callable[[str], object] | None = None) -> None:
+    """Compile, or load from the on-disk cache, the kernels of likelihoods, EM and sampling.
 
     For processes that must not compile later: workers of a service, or the build of a container, where ``hld warm-up``
     does this and more.  Does nothing with ``PCIRCUIT_ENGINE=numpy``.
 
     Parameters
     ----------
-    moments : bool
-        Also the kernels of exact moments and of scores row by row.
     report : callable, optional
         Called with a few words before each step.
 
     Raises
     ------
     TypeError
-        If `moments` is not true or false, or `report` cannot be called.
+        If `report` cannot be called.
     ModuleNotFoundError
         If Numba is not installed.
 
@@ -146,12 +142,11 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     >>> import pcircuit
     >>> pcircuit.warm_up()
     """
-    with_moments = check_flag(moments, "moments")
     if report is not None and not callable(report):
         raise TypeError(f"`report` must be a function or None, found {shown(report)}")
     if engine_is_numpy():
         return
-    for module, name in WARM[: len(WARM) if with_moments else 2]:
+    for module, name in WARM:
         kernels = getattr(importlib.import_module(f"pcircuit.{module}"), name)
         if report is not None:
             report(kernels.name)

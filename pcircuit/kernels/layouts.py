@@ -72,11 +72,6 @@ def full_layout(circuit: Circuit) -> Layout:
     return derived(circuit, "full_layout", lambda: _full_layout(pack(circuit)))
 
 
-def sums_layout(circuit: Circuit) -> Layout:
-    """A layout that keeps the sums of every inner region, and has no blocks."""
-    return derived(circuit, "sums_layout", lambda: _sums_layout(pack(circuit)))
-
-
 def _stack_layout(packed: Packed) -> Layout:
     """Products in the first rows, shared by all regions; sums where the first inner child's sums were."""
     region = packed.region

@@ -19,6 +19,9 @@ so that nothing becomes impossible because the first batch does not show it.  It
 parameters: a unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch
 would be mere chance.  The steps shrink, so that parameters come to rest.
 
+The flows n are those of N rows, so one `pseudocount` means the same for every size of batch.  Programs that add it to
+the flows of each mini-batch, which are N / |B| times smaller, smooth N / |B| times as much: ``pseudocount_per="step"``.
+
 The M-step alone: parameters from flows, wherever these were computed.
 
 Expected flows add up over rows, so EM does not need all rows in one place: each machine computes the flows of its own
@@ -56,6 +59,7 @@ from pcircuit.arguments import (
     Floats,
     Ints,
     Seed,
+    check_choice,
     check_flag,
     check_generator,
     check_integers,
@@ -128,8 +132,8 @@ def fit_em(
         Groups of regions that share their parameters, and keep doing so: their flows are added.  True: all whose
         parameters are equal at the start, as those of the steps of a chain (`hmm`).  Default: none.
     **keywords
-        Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`) as
-        short forms: ``fit_em(circuit, data, batch_size=256)``.
+        Fields of `steps` (`batch_size`, `step_size`, `pseudocount_per`, `rng`) and of `watch` (`tolerance`, `callback`,
+        `progress`) as short forms: ``fit_em(circuit, data, batch_size=256)``.
 
     Returns
     -------
@@ -183,7 +187,7 @@ def fit_em(
     groups = _tied_groups(circuit, tied)
     if not circuit.is_categorical:
         circuit = with_priors(circuit, rows, groups)
-    em = kind(circuit, rows, num_epochs, pseudocount, same_rows=steps.batch_size is None)
+    em = kind(circuit, rows, num_epochs, same_rows=steps.batch_size is None)
     if not steps.is_full:  # what the circuit expects of rows drawn from itself
         flows = tuple(total_weight * part for part in _added(circuit, groups, *em.expected()))
     number = 0
@@ -200,7 +204,7 @@ def fit_em(
                 edges, inputs, log = em.flows(rows[batch], counted, n_jobs, pool)
                 new = _added(circuit, groups, edges, inputs)
                 flows = _averaged(flows, new, steps.share(number), share)
-                em.step(*flows)
+                em.step(flows[0], flows[1], steps.smoothing(pseudocount, share))
                 total, number = total + log, number + 1
             history.append(total / total_weight)
             advance(history[-1])
@@ -214,13 +218,11 @@ def fit_em(
 class _TableSteps:
     """Both steps of EM where all leaves are tables: parameters stay packed from one step to the next."""
 
-    def __init__(
-        self, circuit: Circuit, rows: Any, num_epochs: int, pseudocount: float, *, same_rows: bool
-    ) -> None:
+    def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
         self._start, self._packed, self._free = circuit, pack(circuit), []  # type: ignore[var-annotated]
         seconds = flow_seconds(circuit, len(rows)) * num_epochs
         self._in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
-        self._pseudocount, self._same_rows = pseudocount, same_rows
+        self._same_rows = same_rows
 
     @property
     def circuit(self) -> Circuit:
@@ -248,19 +250,17 @@ class _TableSteps:
             pool=pool,
         )
 
-    def step(self, edges: Floats, inputs: Floats) -> None:
+    def step(self, edges: Floats, inputs: Floats, pseudocount: float) -> None:
         """The M-step."""
         step = _step_in_numpy if self._in_numpy else _step_by_kernel
-        self._packed = step(self._packed, edges, inputs, self._pseudocount)
+        self._packed = step(self._packed, edges, inputs, pseudocount)
 
 
 class _DensitySteps:
     """The same where some leaves are not: their families say what is additive, and what it makes of parameters."""
 
-    def __init__(
-        self, circuit: Circuit, rows: Any, num_epochs: int, pseudocount: float, *, same_rows: bool
-    ) -> None:
-        self._passes, self._pseudocount = num_epochs, pseudocount
+    def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
+        self._passes = num_epochs
         self.circuit = circuit
 
     def expected(self) -> tuple[Floats, Floats]:
@@ -276,9 +276,9 @@ class _DensitySteps:
         found = density_flows(self.circuit, rows, weights, n_jobs, self._passes)
         return found.edges, found.inputs, found.log_likelihood
 
-    def step(self, edges: Floats, inputs: Floats) -> None:
+    def step(self, edges: Floats, inputs: Floats, pseudocount: float) -> None:
         """The M-step."""
-        self.circuit = _maximized(self.circuit, edges, inputs, self._pseudocount)
+        self.circuit = _maximized(self.circuit, edges, inputs, pseudocount)
 
 
 def _maximized(circuit: Circuit, edges: Floats, inputs: Floats, pseudocount: float) -> Circuit:
@@ -502,13 +502,17 @@ class EMSteps:
     step_size : float, optional
         In (0, 1]: the weight of the newest flows in the moving average that parameters are made of.  Default: 1 for
         full batches; for mini-batches (k + 1)^-0.6 in step k = 1, 2, ....
+    pseudocount_per : "epoch" or "step"
+        What the pseudocount is added to: the flows of all N rows (the default), or those of the rows of each step,
+        as PyJuice does.  With mini-batches of B rows the latter smooths N / B times as much.
     rng : int or numpy.random.Generator, optional
         Order of the rows in mini-batches.
 
     Raises
     ------
     TypeError, ValueError
-        If `batch_size` is not a whole number of at least 1, or `step_size` not a number in (0, 1].
+        If `batch_size` is not a whole number of at least 1, `step_size` not a number in (0, 1], or `pseudocount_per`
+        another word.
 
     Examples
     --------
@@ -518,6 +522,7 @@ class EMSteps:
 
     batch_size: int | None = None
     step_size: float | None = None
+    pseudocount_per: str = "epoch"
     rng: Seed = None
 
     def __post_init__(self) -> None:
@@ -530,6 +535,8 @@ class EMSteps:
             object.__setattr__(
                 self, "step_size", check_number(self.step_size, "step_size", above=0, most=1)
             )
+
+        check_choice(self.pseudocount_per, "pseudocount_per", ("epoch", "step"))
 
     @property
     def is_full(self) -> bool:
@@ -557,6 +564,25 @@ class EMSteps:
         if self.is_full:
             return 1.0
         return (number + 2.0) ** -DECAY if self.step_size is None else self.step_size
+
+    def smoothing(self, pseudocount: float, share: float) -> float:
+        """The pseudocount of a step, in flows of all rows: divided by the step's share of them where it is per step.
+
+        Parameters
+        ----------
+        pseudocount, share : float
+            As given to `fit_em`; weight of the step's rows over that of all rows, in (0, 1].
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> EMSteps(batch_size=64).smoothing(0.1, 0.01), EMSteps(pseudocount_per="step").smoothing(0.1, 0.01)
+        (0.1, 10.0)
+        """
+        return pseudocount / share if self.pseudocount_per == "step" else pseudocount
 
     def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[slice | Ints]:
         """Yield the rows of each step of one epoch; each row is in exactly one step.

@@ -13,6 +13,53 @@ polynomial time, because two scopes are equal, nested or disjoint and products o
 HLD paper multiplies circuits pair by pair; here one recursion over regions serves all pairs, and the traces need
 time linear in the number of variables: S is not formed.
 
+In a lecture, for all input and sum units (docs/moments.md derives the lines).  For each region M, M3 hold E_a[p_b] and
+E_a[p_b p_c]; D[a, j] = E_a[l_j] and C[a, b, j] = sum_x p_a p_b l_j for all units j at or below it:
+
+>>> def plain_moments(circuit):
+...     vtree, regions = circuit.vtree, circuit.regions
+...     q, tables, first = [np.ones(1) for _ in regions], [], 0        # q: top-down masses
+...     for r in reversed(range(len(regions))):
+...         for i, c in enumerate(vtree.children(r)):
+...             mass = q[r] @ regions[r].dense_weights()
+...             q[c] = np.bincount(regions[r].products[:, i], mass, regions[c].num_units)
+...     m = sum(region.num_units for region in regions)
+...     mean, second = np.zeros(m), np.zeros((m, m))
+...     for r, region in enumerate(regions):
+...         below = [tables[c] for c in vtree.children(r)]
+...         if not below:
+...             T, ids = region.probs, []
+...             M, M3 = T @ T.T, np.einsum("ax,bx,cx->abc", T, T, T)
+...             D, C = np.zeros((len(T), 0)), np.zeros((len(T), len(T), 0))
+...         else:
+...             W, u = region.dense_weights(), region.products.T
+...             Ms = [t[0][np.ix_(v, v)] for t, v in zip(below, u)]
+...             M3s = [t[1][np.ix_(v, v, v)] for t, v in zip(below, u)]
+...             Ds = [t[2][v] for t, v in zip(below, u)]               # siblings integrate to one
+...             Cs = [np.prod([M for k, M in enumerate(Ms) if k != i] + [np.ones_like(Ms[0])], axis=0)[:, :, None]
+...                   * t[3][np.ix_(v, v)] for i, (t, v) in enumerate(zip(below, u))]
+...             for i in range(len(below)):                            # disjoint scopes meet here
+...                 for k in range(i):
+...                     block = Ds[i].T * (q[r] @ W) @ Ds[k]
+...                     second[np.ix_(below[i][4], below[k][4])] = block
+...                     second[np.ix_(below[k][4], below[i][4])] = block.T
+...             M, D = W @ np.prod(Ms, axis=0) @ W.T, W @ np.hstack(Ds)
+...             M3 = np.einsum("ap,bq,cs,pqs->abc", W, W, W, np.prod(M3s, axis=0))
+...             C, ids = np.einsum("ap,bq,pqj->abj", W, W, np.concatenate(Cs, axis=2)), sum((t[4] for t in below), [])
+...         own, first = list(range(first, first + len(M))), first + len(M)
+...         D, C, ids = np.hstack([D, M]), np.concatenate([C, M3], axis=2), ids + own
+...         mean[own] = q[r] @ M
+...         second[np.ix_(own, ids)] = np.einsum("a,abj->bj", q[r], C)  # nested scopes, and equal ones
+...         second[np.ix_(ids, own)] = second[np.ix_(own, ids)].T
+...         tables.append((M, M3, D, C, ids))
+...     return mean, second - np.outer(mean, mean)
+>>> from pcircuit import rat_spn
+>>> circuit = rat_spn([2] * 6, num_units=3, depth=2, rng=0)
+>>> mean, S = plain_moments(circuit)
+>>> moments = exact_moments(circuit)
+>>> bool(np.allclose(mean, moments.mean)), bool(np.allclose(S, moments.covariance(), atol=1e-14))
+(True, True)
+
     exact_moments     mean, variances and traces at once; the rest on demand
     Moments           .covariance() dense, .operator() for S v, .eigenvalues()
 
@@ -23,7 +70,6 @@ Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of 
 
 from __future__ import annotations
 
-import inspect
 import os
 import threading
 from collections.abc import Callable
@@ -36,15 +82,18 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import Floats, Ints, check_numbers, check_whole_number, memory_for
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.inference.unit_likelihoods import check_node_weights, check_nodes, select_nodes
-from pcircuit.moments import routes
+from pcircuit.moments.covariance import dense_covariance
+from pcircuit.moments.covariance_parts import covariance_parts
+from pcircuit.moments.leading import leading_eigenpairs
+from pcircuit.moments.operator import apply_covariance
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.moments.rounding import without_rounding
+from pcircuit.moments.traces import means_and_traces
 
 EAGER_UNITS = 8  # with at most so many units per region tr(S^2) costs no more than the mean
-DENSE_SHARE = 2  # Lanczos is used for fewer than one in so many eigenvalues
-LANCZOS_TOLERANCE = (
-    1e-10  # of the residuals; the error of an eigenvalue is of the order of its square
-)
+DENSE_SHARE = 2  # fewer than one in so many eigenvalues are found by products with S
+MOST_BLOCKS = 48  # of 32 products, after which leading eigenvalues are taken as they are
+RESIDUAL = 1e-10  # of an eigenvector; the error of its eigenvalue is of the order of the square
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,9 +129,7 @@ class Moments:
     _variances: Floats
     _plan: Plan  # of the same nodes in ascending order; the weights of those that are constant are zero
     _place: Ints  # (m,) position of each coordinate in the plan
-    _cache: dict[Any, Any] = field(
-        default_factory=dict
-    )  # "arrays", "trace_sq", "parts", ("eigenvalues", k)
+    _cache: dict[Any, Any] = field(default_factory=dict)  # "trace_sq", "parts", ("eigenvalues", k)
     _locks: dict[int, Any] = field(default_factory=dict)  # by process
 
     @property
@@ -93,12 +140,7 @@ class Moments:
     @property
     def trace_sq(self) -> float:
         """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S; computed once (float)."""
-        return float(
-            self._cached(
-                "trace_sq",
-                lambda: routes.finite_moments(self._plan, self._arrays(), squares=True)[2],
-            )
-        )
+        return float(self._cached("trace_sq", lambda: _finite_moments(self._plan, squares=True)[2]))
 
     def diagonal(self) -> Floats:
         """(m,) float64 array, read-only: the variances, the diagonal of S, in the order of `nodes`; O(1)."""
@@ -146,18 +188,17 @@ class Moments:
                 "name fewer `nodes`, raise `max_bytes`, or use .operator(), .diagonal() "
                 "and .trace_sq, which never form it"
             )
-        plan, arrays = self._plan, self._arrays()
+        plan = self._plan
         if len(nodes) < len(self.nodes):
             plan = make_plan(
                 self.circuit, ascending, plan.weights[np.searchsorted(plan.nodes, ascending)]
             )
-            arrays = routes.prepare(plan)
         with memory_for(
             f"the covariance of {len(nodes)} nodes",
             size,
             "name fewer `nodes`, or use .operator(), .diagonal() and .trace_sq, which never form it",
         ):
-            block = routes.covariance(plan, arrays)
+            block = dense_covariance(plan, covariance_parts(plan, compress=False))
         if np.array_equal(nodes, ascending):
             return block
         order = np.searchsorted(ascending, nodes)
@@ -177,16 +218,15 @@ class Moments:
         """
         from scipy.sparse.linalg import LinearOperator
 
-        arrays, parts = self._cached("parts", self._arrays_and_parts)
+        parts = self._cached("parts", lambda: list(covariance_parts(self._plan, compress=False)))
         m = len(self.nodes)
 
         def times(vectors: ArrayLike) -> Floats:
             given = check_numbers(vectors, "vectors", f"finite numbers, {m} in each vector")
             ascending = np.empty((m, given.size // m))
             ascending[self._place] = given.reshape(m, -1)
-            return routes.apply_covariance(self._plan, arrays, parts, ascending)[
-                self._place
-            ].reshape(given.shape)
+            product = apply_covariance(self._plan, parts, ascending)
+            return product[self._place].reshape(given.shape)
 
         return LinearOperator(
             (m, m), matvec=times, rmatvec=times, matmat=times, rmatmat=times, dtype=np.float64
@@ -215,8 +255,8 @@ class Moments:
 
         Notes
         -----
-        All: O(m^3) by LAPACK.  A few: Lanczos iteration on `operator`, from a fixed start vector, to a relative
-        residual of 1e-10 (scipy.sparse.linalg.eigsh); errors of eigenvalues are quadratic in the residual.
+        All: O(m^3) by LAPACK.  A few: block Krylov iteration on `operator` from a fixed start, to residuals of 1e-10
+        times the largest, and at most about 1,500 products; errors of eigenvalues are quadratic in the residual.
         """
         m = len(self.nodes)
         k = check_whole_number(k, "k", 1, m, none="all")
@@ -241,16 +281,6 @@ class Moments:
                 self._cache[key] = compute()
             return self._cache[key]
 
-    def _arrays(self) -> Any:
-        """The plan as the kernels read it, or None where NumPy runs."""
-        return self._cached("arrays", lambda: routes.prepare(self._plan))
-
-    def _arrays_and_parts(self) -> tuple[Any, Any]:
-        """What products with S read; NumPy may have done the linear moments, and be too slow for many products."""
-        arrays = self._arrays()
-        arrays = routes.prepare(self._plan, routes.OPERATOR_WORK) if arrays is None else arrays
-        return arrays, routes.all_parts(self._plan, arrays)
-
     def _dense_eigenvalues(self, max_bytes: int) -> Floats:
         """All eigenvalues, descending, read-only."""
         import scipy.linalg
@@ -260,32 +290,10 @@ class Moments:
 
     def _leading_eigenvalues(self, k: int) -> Floats:
         """The k largest eigenvalues, descending, read-only."""
-        from scipy.sparse.linalg import eigsh
-
-        m = len(self.nodes)
-        if self.trace == 0:  # Lanczos cannot start on S = 0
-            return _descending(np.zeros(k))
-        start = np.random.default_rng(0).standard_normal(
-            m
-        )  # fixed, and orthogonal to no eigenvector
-        values = eigsh(
-            self.operator(),
-            k=k,
-            which="LA",
-            v0=start,
-            ncv=min(m, 3 * k + 40),
-            tol=LANCZOS_TOLERANCE,
-            return_eigenvectors=False,
-            **_seeded_restarts(),
+        values, _ = leading_eigenpairs(
+            self.operator(), len(self.nodes), k, RESIDUAL, blocks=MOST_BLOCKS
         )
         return _descending(values)
-
-
-def _seeded_restarts() -> dict[str, Any]:
-    """A seed for the vectors with which Lanczos goes on after a full subspace; without it SciPy 1.17 draws its own."""
-    from scipy.sparse.linalg import eigsh
-
-    return {"rng": np.random.default_rng(1)} if "rng" in inspect.signature(eigsh).parameters else {}
 
 
 def exact_moments(
@@ -362,19 +370,31 @@ def exact_moments(
     weights = np.array(check_node_weights(node_weights, len(nodes)))
     order = np.argsort(nodes)
     plan = make_plan(circuit, nodes[order], weights[order])
-    arrays, place = routes.prepare(plan), np.argsort(order)
+    place = np.argsort(order)
     squares = max(region.num_units for region in circuit.regions) <= EAGER_UNITS
-    mean, variances, trace_sq = routes.finite_moments(plan, arrays, squares=squares)
+    mean, variances, trace_sq = _finite_moments(plan, squares=squares)
     if (variances <= 0).any():  # constants have no covariances, not even of the size of rounding
         variances = np.maximum(variances, 0.0)
         plan = replace(plan, weights=np.where(variances > 0, plan.weights, 0.0))
-        arrays = routes.with_weights(arrays, plan.weights)
-        trace_sq = routes.finite_moments(plan, arrays, squares=True)[2] if squares else None
+        trace_sq = _finite_moments(plan, squares=True)[2] if squares else None
     mean, variances = mean[place], variances[place]
     for array in (weights, mean, variances, place):
         array.flags.writeable = False
-    cache = {"arrays": arrays, "trace_sq": trace_sq} if squares else {"arrays": arrays}
+    cache = {"trace_sq": trace_sq} if squares else {}
     return Moments(circuit, nodes, weights, mean, variances, plan, place, cache)
+
+
+def _finite_moments(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, float | None]:
+    """Mean (m,), variances (m,), tr(S^2) or None; node weights that make them overflow are refused."""
+    with np.errstate(over="ignore", invalid="ignore"):  # is found here
+        moments = means_and_traces(plan, squares=squares)
+        is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
+    if not is_finite:
+        raise ValueError(
+            f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
+            "by one number, only their ratios matter to a test"
+        )
+    return moments
 
 
 def _descending(values: Floats) -> Floats:

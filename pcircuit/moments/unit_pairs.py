@@ -90,7 +90,7 @@ def lower(contexts: Floats, weights: Weights) -> Floats:
     K, P = weights.shape
     n = contexts.shape[1]
     full = np.zeros((K, K, n))
-    full[np.tril_indices(K)] = contexts
+    full[_lower_triangle(K)] = contexts
     half = (weights.T @ full.reshape(K, -1)).reshape(P, K, n)
     lowered: Floats = (
         (weights.T @ half.swapaxes(0, 1).reshape(K, -1)).reshape(P, P, n).swapaxes(0, 1)

@@ -21,6 +21,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import (
     Floats,
@@ -32,14 +33,14 @@ from pcircuit.arguments import (
     shown,
 )
 from pcircuit.circuit import Circuit, check_circuit
-from pcircuit.evidence import all_missing
+from pcircuit.evidence import all_missing, check_row, is_missing
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.log_domain import log_of
 from pcircuit.leaves import Atoms, Gaussian
 from pcircuit.operations.marginals import marginalize
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 
-Event = Mapping[int, "float | Collection[float]"]
+Event = Mapping[int, "float | Collection[float]"] | ArrayLike
 
 
 def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Circuit:
@@ -50,10 +51,10 @@ def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Ci
     Parameters
     ----------
     circuit : Circuit
-    event : mapping of int to int or collection of int
-        For some variables the level, or the levels, that they have; a row of evidence x is
-        ``{v: c for v, c in enumerate(x) if c >= 0}``.  Where leaves are no tables, a number or an interval
-        ``(low, high)``, which means low < x <= high; ends may be infinite.
+    event : mapping of int to int or collection of int, or (V,) int array_like
+        For some variables the level, or the levels, that they have; or a row of evidence, -1 where nothing is known.
+        Where leaves are no tables, a number or an interval ``(low, high)``, which means low < x <= high; ends may be
+        infinite, and NaN means that nothing is known.
     keep_known : bool, default False
         Keep variables with a single level, too, so that no variable is renumbered.
 
@@ -67,7 +68,7 @@ def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Ci
     ValueError
         If the event is impossible, names a variable or level that does not exist, or leaves no variable.
     TypeError
-        If `event` is not a mapping of this kind.
+        If `event` is neither.
 
     Notes
     -----
@@ -115,8 +116,8 @@ def log_probability(circuit: Circuit, event: Event) -> float:
     Parameters
     ----------
     circuit : Circuit
-    event : mapping of int to int or collection of int
-        For some variables the level, or the levels, that they have; or a number or an interval, as for `condition`.
+    event : mapping of int to int or collection of int, or (V,) int array_like
+        As for `condition`.
 
     Returns
     -------
@@ -217,10 +218,8 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     """An event as one array of allowed levels for each variable that it names."""
     check_circuit(circuit)
     if not isinstance(event, Mapping):
-        raise TypeError(
-            f"`event` must be a mapping from variables to levels, found {type(event).__name__}: a row x of "
-            "evidence is {v: c for v, c in enumerate(x) if c >= 0}"
-        )
+        row = check_row(circuit, event, "event")
+        event = {v: row[v].item() for v in np.flatnonzero(~is_missing(row)).tolist()}
     expected = f"a mapping from variables 0..{circuit.num_variables - 1} to levels"
     variables = check_integers(list(event), "event", expected, 0, circuit.num_variables - 1)
     levels: dict[int, Any] = {}

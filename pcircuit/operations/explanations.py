@@ -42,8 +42,8 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
     ----------
     circuit : Circuit
         Normalised, or weights are taken as they are.
-    row : (V,) int array_like
-        Evidence, -1 missing.
+    row : (V,) int array_like, or mapping of int to int
+        Evidence, -1 missing; a mapping has some variables, as in {0: 1}.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def shapley_values(
     ----------
     circuit : Circuit
         Normalised or not.
-    row : (V,) int array_like
+    row : (V,) int array_like, or mapping of int to int
         Evidence; a missing entry (-1) has the share 0.
     num_orders : int, default 1000
         Orders drawn where more than 14 entries are known.

@@ -185,7 +185,7 @@ def most_probable_state(
     Parameters
     ----------
     circuit : Circuit
-    evidence : (V,) int array_like, optional
+    evidence : (V,) int array_like or mapping of int to int, optional
         Levels, -1 for those to be found; by default all are.
     max_evaluations : int, default 100,000
         Rows that are bounded at most; with fewer than there are levels of all variables the first dive is cut short,

@@ -5,17 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from pcircuit.pictures.scene import BLUE, VERMILLION, Box, Curve, Disc, Scene
+from pcircuit.pictures.scene import BLUE, FITS, VERMILLION, Box, Curve, Disc, Scene
 
 PIXELS_PER_INCH = 96
-WIDEST = 14.0  # inches of a figure of our own
 
 
 def draw(scene: Scene, ax: Any = None) -> Any:
     """Draw a scene into axes, or into those of a new figure of its size; returns the axes."""
     patches, path = matplotlib_module("patches"), matplotlib_module("path")
     if ax is None:
-        inches = min(scene.width / PIXELS_PER_INCH, WIDEST)
+        inches = min(scene.width, FITS) / PIXELS_PER_INCH
         figure = matplotlib_module("pyplot").figure(
             figsize=(inches, inches * scene.height / scene.width)
         )
@@ -51,17 +50,10 @@ def draw(scene: Scene, ax: Any = None) -> Any:
                 )
             )
         elif isinstance(shape, Curve):
-            middle = (shape.y + shape.y2) / 2
-            corners = [
-                (shape.x, shape.y),
-                (shape.x, middle),
-                (shape.x2, middle),
-                (shape.x2, shape.y2),
-            ]
             codes = [path.Path.MOVETO, path.Path.CURVE4, path.Path.CURVE4, path.Path.CURVE4]
             ax.add_patch(
                 patches.PathPatch(
-                    path.Path(corners, codes),
+                    path.Path(shape.corners(), codes),
                     facecolor="none",
                     edgecolor=shape.colour,
                     linewidth=shape.width * points,

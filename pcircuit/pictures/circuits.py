@@ -16,14 +16,29 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
 from pcircuit.io.whole_file import write_text
 from pcircuit.pictures.canvas import draw
-from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text, arrange
+from pcircuit.pictures.scene import (
+    BLUE,
+    FITS,
+    INK,
+    PANEL_LINE,
+    PAPER,
+    SKY,
+    Box,
+    Curve,
+    Disc,
+    Scene,
+    Shape,
+    Text,
+    arrange,
+)
 from pcircuit.pictures.svg import page, svg
-from pcircuit.pictures.units import regions_scene, units_scene
+from pcircuit.pictures.units import MOST_LISTED, units_scene
 from pcircuit.vtree import VTree, check_vtree
 
-MOST_UNITS = 300  # that are drawn one by one, unless asked for
-MOST_DRAWN = 4000  # however much one asks
-MOST_REGIONS = 400
+MOST_DRAWN = 4000  # units that are drawn one by one, however much one asks
+MOST_REGIONS = 2000
+LETTER = 7.2  # pixels of a letter
+LINE, KNOT = 26.0, 7.0  # height of a line of words, radius of a region without
 
 
 def plot_circuit(
@@ -42,13 +57,14 @@ def plot_circuit(
     Parameters
     ----------
     circuit : Circuit
-        With at most 400 regions.
+        With at most 2,000 regions.
     row : (V,) int array_like, optional
         Evidence, -1 or NaN where missing.
     names : sequence of V str, optional
         Names of the variables; by default their numbers.
     detail : "auto", "units" or "regions"
-        Whether all units are drawn, or one box for each region; "auto" draws up to 300 units, and with a row all.
+        Whether all units are drawn, or the v-tree with the names of variables and the numbers of units; "auto" draws
+        units where they fit on a page (1,344 pixels), and with a row always.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -94,12 +110,13 @@ def write_html(
     """Write a picture of a circuit as a self-contained page, or as SVG.
 
     Pointing at a unit, tapping it, or reaching it with the Tab key shows its scope, its table, and its likelihood for
-    the row; lines to and from it light up.
+    the row; lines to and from it light up.  Buttons, or the wheel with Ctrl, zoom; the small circle at a region folds
+    what is below it.
 
     Parameters
     ----------
     circuit : Circuit
-        With at most 400 regions.
+        With at most 2,000 regions.
     path : str or path
         A path that ends in ``.svg`` gives the bare picture, any other a page of HTML.
     row : (V,) int array_like, optional
@@ -135,7 +152,10 @@ def write_html(
     if str(path).endswith(".svg"):
         write_text(path, svg(scene) + "\n")
         return
-    text = "Circles are sums, squares products, bars the tables of inputs. "
+    text = (
+        "Circles (+) are sums, squares (×) products, bars the tables of inputs (in); a box with numbers "
+        "is a region. "
+    )
     text += (
         "The stronger a line, the larger its weight."
         if row is None
@@ -164,21 +184,33 @@ def circuit_scene(
         raise ValueError(
             "`row` flows through units, and `detail` is 'regions': ask for 'units', or leave the row out"
         )
-    if detail == "regions" or (
-        detail == "auto" and evidence is None and circuit.num_units > MOST_UNITS
-    ):
-        return regions_scene(circuit, labels)
-    if circuit.num_units > MOST_DRAWN:
+    may_be_regions = detail == "regions" or (detail == "auto" and evidence is None)
+    if detail != "regions" and circuit.num_units <= MOST_DRAWN:
+        scene = units_scene(circuit, evidence, labels)
+        if scene.width <= FITS or not may_be_regions:
+            return scene
+    if not may_be_regions:
         raise ValueError(
             f"`circuit` has {circuit.num_units} units, and at most {MOST_DRAWN} are drawn one by one: "
             "`pcircuit.plot_circuit(circuit, detail='regions')` draws a box for each region"
         )
-    return units_scene(circuit, evidence, labels)
+    return regions_scene(circuit, labels)
 
 
-MOST_NODES = 400  # that a page can show
-LETTER = 7.2  # pixels of a letter
-LEAF_HEIGHT, KNOT = 28.0, 7.0
+def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
+    """The v-tree of a circuit: in each region the numbers of its sums and products, or its variable and inputs."""
+    words = [
+        f"{labels[region.variable]} · {region.num_units} in"
+        if region.is_input
+        else f"{region.num_units} + · {region.num_products} ×"
+        for region in circuit.regions
+    ]
+    ends = circuit.offsets
+    tips = [
+        f"{region!r}\nunit ids {ends[r]}..{ends[r + 1] - 1}"
+        for r, region in enumerate(circuit.regions)
+    ]
+    return tree_scene(circuit.vtree, labels, words, tips, repr(circuit))
 
 
 def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
@@ -187,7 +219,7 @@ def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = No
     Parameters
     ----------
     vtree : VTree
-        With at most 400 regions.
+        With at most 2,000 regions.
     names : sequence of V str, optional
         Names of the variables; by default their numbers.
     ax : matplotlib.axes.Axes, optional
@@ -207,7 +239,8 @@ def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = No
 
     Notes
     -----
-    The root is at the top; regions of one depth have one height.
+    The root is at the top and regions of one depth have one height; where that is too wide for a page, the root is at
+    the left and the leaves stand one below another.
 
     Examples
     --------
@@ -222,45 +255,53 @@ def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = No
 def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
     """The picture of a v-tree."""
     check_vtree(vtree)
-    if vtree.num_nodes > MOST_NODES:
+    if vtree.num_nodes > MOST_REGIONS:
         raise ValueError(
-            f"`vtree` has {vtree.num_nodes} nodes, and a picture shows at most {MOST_NODES}: "
+            f"`vtree` has {vtree.num_nodes} regions, and a picture shows at most {MOST_REGIONS}: "
             "`vtree.to_nested()` gives it as nested lists, and `pcircuit.write_vtree` writes it as text"
         )
     labels = variable_names(vtree.num_variables, names)
-    leaf = [labels[v] if v >= 0 else None for v in vtree.variables.tolist()]
-    widths = [2 * KNOT if text is None else max(28.0, LETTER * len(text) + 14) for text in leaf]
-    heights = [2 * KNOT if text is None else LEAF_HEIGHT for text in leaf]
-    x, y, width, height = arrange(vtree, widths, heights, between=10, below=26)
+    words = [labels[v] if v >= 0 else "" for v in vtree.variables.tolist()]
+    tips = ["a leaf" if word else "an inner region" for word in words]
+    return tree_scene(vtree, labels, words, tips, f"A v-tree of {vtree.num_variables} variables")
+
+
+def tree_scene(
+    vtree: VTree, labels: list[str], words: list[str], tips: list[str], title: str
+) -> Scene:
+    """Regions as boxes with words, as dots without: the root at the top if that fits on a page, else at the left."""
+    widths = [max(28.0, LETTER * len(text) + 14) if text else 2 * KNOT for text in words]
+    heights = [LINE if text else 2 * KNOT for text in words]
+    layout = arrange(vtree, widths, heights, between=10, below=26)
+    if layout.width > FITS:
+        layout = arrange(vtree, widths, heights, between=6, below=30, sideways=True)
+    middle = [(x + w / 2, y + h / 2) for _, x, y, w, h in layout.rows]
     lines: list[Shape] = []
-    nodes: list[Shape] = []
-    for r, text in enumerate(leaf):
-        middle, parent = x[r] + widths[r] / 2, vtree.parent(r)
+    boxes: list[Shape] = []
+    for r, (text, tip) in enumerate(zip(words, tips, strict=True)):
+        parent, scope = vtree.parent(r), [labels[v] for v in vtree.scope(r).tolist()]
+        more = f" and {len(scope) - MOST_LISTED} more" if len(scope) > MOST_LISTED else ""
+        said = f"region {r}: {tip}\nscope: {', '.join(scope[:MOST_LISTED])}{more}"
         if parent >= 0:
             lines.append(
                 Curve(
-                    x[parent] + widths[parent] / 2, y[parent] + KNOT, middle, y[r] + heights[r] / 2
+                    *middle[parent],
+                    *middle[r],
+                    width=1.2,
+                    key=f"r{r} r{parent}",
+                    region=parent,
+                    below=r,
+                    sideways=layout.sideways,
                 )
             )
-        if text is not None:
-            nodes += [
-                Box(
-                    x[r],
-                    y[r],
-                    widths[r],
-                    heights[r],
-                    tip=f"region {r}: the leaf of variable {text}",
-                ),
-                Text(middle, y[r] + LEAF_HEIGHT / 2, text, 12, INK),
-            ]
+        if not text:
+            boxes.append(Disc(*middle[r], KNOT, PAPER, BLUE, said, f"r{r}", r))
             continue
-        scope = ", ".join(labels[v] for v in vtree.scope(r))
-        nodes.append(
-            Disc(middle, y[r] + KNOT, KNOT, PAPER, BLUE, tip=f"region {r}, scope: {scope}")
-        )
-    return Scene(
-        width, height, tuple(lines + nodes), f"A v-tree of {vtree.num_variables} variables"
-    )
+        is_leaf = vtree.variables[r] >= 0
+        place, line = layout.rows[r][1:], SKY if is_leaf else PANEL_LINE
+        boxes.append(Box(*place, line=line, tip=said, key=f"r{r}", region=r))
+        boxes.append(Text(*middle[r], text, 12, INK if is_leaf else BLUE, region=r))
+    return Scene(layout.width, layout.height, (*lines, *boxes), title, layout)
 
 
 def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]:

@@ -8,7 +8,9 @@ when one points at them, and a `key`: shapes with a common key light up together
 Colours are few and muted, and those of Okabe and Ito (2008) where they carry meaning, so that people with any kind of
 colour vision can distinguish them.
 
-Where the regions of a picture go: the root at the top, each region above the middle of its children.
+Where the regions of a picture go: the root at the top, each region above the middle of its children; or sideways, the
+root at the left and one leaf below another, which stays readable for any number of leaves.  `region` says to which
+region a shape belongs, and `below` where a line from one region to another ends, so that a page can fold parts away.
 
 A subtree takes the width of its root, or that of its children side by side if they are wider.  All regions of one depth
 have one height.  One pass up the v-tree gives the widths, one down the positions.
@@ -22,7 +24,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pcircuit.arguments import Floats
 from pcircuit.pictures.description import depths
 from pcircuit.vtree import VTree
 
@@ -30,6 +31,7 @@ INK, SOFT_INK, FAINT = "#24303c", "#5d6b7a", "#aab6c2"
 PAPER, PANEL, PANEL_LINE = "#ffffff", "#f4f7fa", "#d5dee7"
 BLUE, SKY, VERMILLION = "#0072b2", "#a9cfe6", "#d55e00"
 MARGIN = 20.0
+FITS = 1344.0  # pixels of width up to which a picture is read without being shrunk
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Box:
     radius: float = 6.0
     tip: str = ""
     key: str = ""
+    region: int = -1
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,12 @@ class Disc:
     line: str = BLUE
     tip: str = ""
     key: str = ""
+    region: int = -1
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line from x, y downwards to x2, y2 that leaves and arrives upright; `key` may list several keys."""
+    """A line from x, y to x2, y2 that leaves and arrives upright, or `sideways`; `key` may list several keys."""
 
     x: float
     y: float
@@ -73,6 +77,19 @@ class Curve:
     opacity: float = 1.0
     tip: str = ""
     key: str = ""
+    region: int = -1
+    below: int = -1
+    sideways: bool = False
+
+    def corners(self) -> list[tuple[float, float]]:
+        """The four points of its Bézier curve."""
+        middle = (self.x + self.x2) / 2 if self.sideways else (self.y + self.y2) / 2
+        bends = (
+            [(middle, self.y), (middle, self.y2)]
+            if self.sideways
+            else [(self.x, middle), (self.x2, middle)]
+        )
+        return [(self.x, self.y), *bends, (self.x2, self.y2)]
 
 
 @dataclass(frozen=True)
@@ -85,9 +102,21 @@ class Text:
     size: float = 12.0
     colour: str = INK
     anchor: Literal["middle", "start", "end"] = "middle"
+    region: int = -1
 
 
 Shape: TypeAlias = Box | Disc | Curve | Text
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where regions stand: a row (parent, x, y, width, height) for each, and the size of the page that they need."""
+
+    rows: tuple[tuple[float, ...], ...]
+    width: float
+    height: float
+    between: float
+    sideways: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,15 +127,23 @@ class Scene:
     height: float
     shapes: tuple[Shape, ...]
     title: str
+    layout: Layout | None = None
 
 
 def arrange(
-    vtree: VTree, widths: Sequence[float], heights: Sequence[float], *, between: float, below: float
-) -> tuple[Floats, Floats, float, float]:
-    """Left and upper ends of all boxes, and the size of the page.
-
-    Returns (R,).
-    """
+    vtree: VTree,
+    widths: Sequence[float],
+    heights: Sequence[float],
+    *,
+    between: float,
+    below: float,
+    sideways: bool = False,
+) -> Layout:
+    """Left and upper ends of all boxes, `between` pixels apart, `below` pixels from one level to the next."""
+    if sideways:
+        turned = arrange(vtree, heights, widths, between=between, below=below)
+        rows = tuple((parent, x, y, w, h) for parent, y, x, h, w in turned.rows)
+        return Layout(rows, turned.height, turned.width, between, True)
     children = vtree.child_lists()
     taken = np.array(widths, dtype=np.float64)
     for r, own in enumerate(children):
@@ -132,5 +169,8 @@ def arrange(
     highest = np.zeros(int(depth.max()) + 1)
     np.maximum.at(highest, depth, own_height)
     top = (MARGIN + np.concatenate([[0.0], np.cumsum(highest + below)[:-1]]))[depth]
+    parents = [vtree.parent(r) for r in range(vtree.num_nodes)]
+    places = zip(parents, centre - own_width / 2, top, own_width, own_height, strict=True)
+    rows = tuple(tuple(map(float, place)) for place in places)
     width, height = float(taken[-1] + 2 * MARGIN), float((top + own_height).max() + MARGIN)
-    return centre - own_width / 2, top, width, height
+    return Layout(rows, width, height, between)

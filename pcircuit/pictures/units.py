@@ -4,8 +4,6 @@ A region is a panel.  It shows its sums, as circles, above its products, as squa
 table of each unit as small bars.  The thickness of a line from a sum to a product is its weight.  With a row, it is
 the row's flow through the line (`pcircuit.expected_flows`), orange where there is any, and the bars of observed
 categories are orange too: one sees which parts of the mixture explain the row.
-
-A circuit drawn region by region: a box for each, which says how many units it holds.
 """
 
 from __future__ import annotations
@@ -26,8 +24,6 @@ from pcircuit.pictures.scene import (
     BLUE,
     FAINT,
     INK,
-    PANEL,
-    PANEL_LINE,
     PAPER,
     SKY,
     SOFT_INK,
@@ -35,6 +31,7 @@ from pcircuit.pictures.scene import (
     Box,
     Curve,
     Disc,
+    Layout,
     Scene,
     Shape,
     Text,
@@ -47,8 +44,6 @@ PAD, RADIUS, SQUARE = 14.0, 11.0, 18.0
 SUMS_AT, PRODUCTS_AT, INNER_HEIGHT = 27.0, 89.0, 112.0
 BARS_AT, BARS_HEIGHT, INPUT_HEIGHT = 14.0, 34.0, 76.0
 MOST_LISTED = 16  # numbers in a tip
-LETTER = 6.4  # pixels of a letter
-BOX_HEIGHT = 44.0
 
 DRAWS, NUM_BARS = 2000, 24  # for the bars of densities
 
@@ -60,8 +55,7 @@ class Page:
     circuit: Circuit
     labels: list[str]
     row: Evidence | None
-    x: Floats
-    y: Floats
+    layout: Layout
     flows: list[Any] | None
     likelihoods: Floats | None
     panels: list[Shape] = field(default_factory=list)  # at the bottom, then lines, then units
@@ -72,11 +66,9 @@ class Page:
         """Where lines arrive at unit k of those that region r shows."""
         region = self.circuit.regions[r]
         step = INPUT_STEP if region.is_input else SUM_STEP
-        middle = (
-            self.x[r] + _width(region, self.labels) / 2 + (k - (region.num_units - 1) / 2) * step
-        )
+        _, x, y, width, _ = self.layout.rows[r]
         above = BARS_AT if region.is_input else SUMS_AT - RADIUS
-        return float(middle), float(self.y[r] + above)
+        return x + width / 2 + (k - (region.num_units - 1) / 2) * step, y + above
 
 
 def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Scene:
@@ -87,21 +79,22 @@ def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Sc
     regions = circuit.regions
     widths = [_width(region, labels) for region in regions]
     heights = [INPUT_HEIGHT if region.is_input else INNER_HEIGHT for region in regions]
-    x, y, width, height = arrange(circuit.vtree, widths, heights, between=22, below=44)
+    layout = arrange(circuit.vtree, widths, heights, between=22, below=44)
     flows = likelihoods = None
     title = repr(circuit)
     if row is not None:
         flows = _flows_of_row(circuit, row)
         likelihoods = node_likelihoods(circuit, row[None])[0]
         title += f", ln p(row) = {log_likelihood(circuit, row[None])[0]:.4g}"
-    page = Page(circuit, labels, row, x, y, flows, likelihoods)
+    page = Page(circuit, labels, row, layout, flows, likelihoods)
     for r, region in enumerate(regions):
-        page.panels.append(Box(x[r], y[r], widths[r], heights[r], radius=10))
+        page.panels.append(Box(*layout.rows[r][1:], radius=10, region=r))
         if region.is_input:
             _inputs(page, r, region)
         else:
             _sums_and_products(page, r, region)
-    return Scene(width, height, (*page.panels, *page.lines, *page.shapes), title)
+    shapes = (*page.panels, *page.lines, *page.shapes)
+    return Scene(layout.width, layout.height, shapes, title, layout)
 
 
 def _flows_of_row(circuit: Circuit, row: Evidence) -> list[Floats]:
@@ -167,6 +160,7 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
                 SKY,
                 4,
                 key=f"n{unit_id}",
+                region=r,
                 tip=_tip(page, r, f"input {k}", unit_id, what, said),
             )
         )
@@ -183,25 +177,20 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
                         colour,
                         colour,
                         0,
+                        region=r,
                     )
                 )
-    page.shapes.append(
-        Text(
-            page.x[r] + _width(region, page.labels) / 2,
-            page.y[r] + INPUT_HEIGHT - 13,
-            page.labels[region.variable],
-            12,
-            INK,
-        )
-    )
+    _, x, y, width, height = page.layout.rows[r]
+    name = page.labels[region.variable]
+    page.shapes.append(Text(x + width / 2, y + height - 13, name, 12, INK, region=r))
 
 
 def _sums_and_products(page: Page, r: int, region: Any) -> None:
     """The units of an inner region, the lines between them, and those down to the units of other regions."""
     first, weights = int(page.circuit.offsets[r]), region.dense_weights()
     flow = None if page.flows is None else _dense(region, page.flows[r])
-    middle = page.x[r] + _width(region, page.labels) / 2
-    y = page.y[r] + PRODUCTS_AT
+    _, left, top, width, _ = page.layout.rows[r]
+    middle, y = left + width / 2, top + PRODUCTS_AT
     children = page.circuit.vtree.children(r).tolist()
     at = [
         float(middle + (p - (region.num_products - 1) / 2) * PRODUCT_STEP)
@@ -221,6 +210,7 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                     through,
                     f"n{unit_id} n{below}",
                     "",
+                    (r, child),
                 )
             )
         factors = " x ".join(
@@ -236,9 +226,10 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                 SOFT_INK,
                 4,
                 key=f"n{unit_id}",
+                region=r,
                 tip=_tip(page, r, f"product {p}", unit_id, "factors", factors, through),
             ),
-            Text(at[p], y, "×", 13, SOFT_INK),
+            Text(at[p], y, "×", 13, SOFT_INK, region=r),
         ]
     for k in range(region.num_units):
         unit_id, (x, top) = first + region.num_products + k, page.place(r, k)
@@ -253,6 +244,7 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                     share,
                     f"n{unit_id} n{first + p}",
                     f"weight {weights[k, p]:.4g} of sum {k} on product {p} in region {r}",
+                    (r, -1),
                 )
             )
         page.shapes += [
@@ -261,9 +253,10 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                 top + RADIUS,
                 RADIUS,
                 key=f"n{unit_id}",
+                region=r,
                 tip=_tip(page, r, f"sum {k}", unit_id, "weights", weights[k], through),
             ),
-            Text(x, top + RADIUS, "+", 14, BLUE),
+            Text(x, top + RADIUS, "+", 14, BLUE, region=r),
         ]
 
 
@@ -274,17 +267,17 @@ def _line(
     flow: float | None,
     key: str,
     tip: str,
+    regions: tuple[int, int],
 ) -> Curve:
-    """A line as strong as its weight, or as the flow through it."""
+    """A line as strong as its weight, or as the flow through it, within a region or down to another one."""
+    r, below = regions
     strength = min(weight if flow is None else flow, 1.0)
     if flow is not None and flow < 1e-4:
-        return Curve(*start, *end, colour=FAINT, width=0.8, opacity=0.45, key=key, tip=tip)
+        return Curve(*start, *end, FAINT, 0.8, 0.45, tip, key, r, below)
     colour = (BLUE if tip else FAINT) if flow is None else VERMILLION
     opacity = 0.25 + 0.65 * strength if tip or flow is not None else 0.8
     said = tip if flow is None or not tip else f"{tip}\nflow of the row: {flow:.4g}"
-    return Curve(
-        *start, *end, colour=colour, width=0.8 + 3.4 * strength, opacity=opacity, key=key, tip=said
-    )
+    return Curve(*start, *end, colour, 0.8 + 3.4 * strength, opacity, said, key, r, below)
 
 
 def _tip(
@@ -314,58 +307,3 @@ def _dense(region: Any, flows: Floats) -> Floats:
 
     weights = region.weights
     return np.asarray(csr_array((flows, weights.indices, weights.indptr), weights.shape).toarray())
-
-
-def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
-    """The picture of a circuit with one box for each region."""
-    lines = [_words(region, labels) for region in circuit.regions]
-    widths = [max(36.0, LETTER * max(map(len, words)) + 16) for words in lines]
-    x, y, width, height = arrange(
-        circuit.vtree, widths, [BOX_HEIGHT] * len(lines), between=10, below=34
-    )
-    curves: list[Shape] = []
-    boxes: list[Shape] = []
-    for r, (region, words) in enumerate(zip(circuit.regions, lines, strict=True)):
-        middle, parent = x[r] + widths[r] / 2, circuit.vtree.parent(r)
-        if parent >= 0:
-            curves.append(
-                Curve(
-                    x[parent] + widths[parent] / 2,
-                    y[parent] + BOX_HEIGHT,
-                    middle,
-                    y[r],
-                    width=1.2,
-                    key=f"r{r} r{parent}",
-                )
-            )
-        scope = [labels[v] for v in circuit.vtree.scope(r)[:16].tolist()]
-        more = int(circuit.vtree.scope_sizes()[r]) - len(scope)
-        tip = (
-            f"region {r}: {region!r}\nunit ids {circuit.offsets[r]}..{circuit.offsets[r + 1] - 1}\n"
-            f"scope: {', '.join(scope)}{f' and {more} more' if more else ''}"
-        )
-        is_input = region.is_input
-        boxes += [
-            Box(
-                x[r],
-                y[r],
-                widths[r],
-                BOX_HEIGHT,
-                PANEL,
-                SKY if is_input else PANEL_LINE,
-                8,
-                tip,
-                f"r{r}",
-            ),
-            Text(middle, y[r] + 15, words[0], 11, INK if is_input else BLUE),
-            Text(middle, y[r] + 31, words[1], 11, SOFT_INK),
-        ]
-    return Scene(width, height, (*curves, *boxes), repr(circuit))
-
-
-def _words(region: Any, labels: list[str]) -> tuple[str, str]:
-    """The two lines in a box."""
-    if region.is_input:
-        return labels[region.variable], f"{region.num_units} in"
-    num_units, num_products = region.num_units, region.num_products
-    return f"{num_units} +", f"{num_products} ×"

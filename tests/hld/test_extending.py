@@ -1,4 +1,4 @@
-"""The worked example of docs/extending.md runs, and does what it says."""
+"""The worked example of docs/extending/metric.md runs, and does what it says."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ from hld.nulls.normal import NormalLaw, normal_null
 from hld.nulls.null import PValue
 from hld.references.circuit import CircuitReference
 
-DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "extending" / "metric.md"
 
 
 @pytest.fixture

@@ -295,3 +295,44 @@ def test_what_numpy_has_for_no_time_is_missing_among_objects():
     for time in (np.datetime64("2020-01-01"), np.timedelta64(1, "D")):
         with pytest.raises(TypeError, match=r"`data` holds np\.(datetime64|timedelta64)"):
             check_evidence(circuit, np.array([[0, time]], dtype=object))
+
+
+def test_a_row_and_a_mapping_say_the_same_everywhere():
+    circuit = pcircuit.rat_spn([3, 2, 2, 3], num_units=2, depth=1, rng=0)
+    row, known = [2, -1, -1, 0], {3: 0, 0: np.int64(2)}
+    for one in (row, np.array(row), [2, None, np.nan, 0]):
+        assert pcircuit.log_probability(circuit, one) == pcircuit.log_probability(circuit, known)
+    assert circuit.condition(row).num_variables == 2
+    np.testing.assert_array_equal(
+        circuit.condition(row).sample(9, rng=0), circuit.condition(known).sample(9, rng=0)
+    )
+    assert pcircuit.log_likelihood(circuit, known) == pcircuit.log_likelihood(circuit, [row])
+    first, second = (pcircuit.most_probable_state(circuit, one) for one in (row, known))
+    np.testing.assert_array_equal(first.state, second.state)
+    for query in (pcircuit.latent_posterior, pcircuit.shapley_values):
+        for a, b in zip(query(circuit, row), query(circuit, known), strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(
+        circuit.sample(5, evidence=known, rng=1), circuit.sample(5, evidence=[row], rng=1)
+    )
+    assert pcircuit.log_likelihood(circuit, {})[0] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("known", "error", "message"),
+    [
+        (
+            {0: {0, 1}},
+            ValueError,
+            "`row` has several categories for variable 0, expected one: sets",
+        ),
+        ({9: 1}, ValueError, r"`row` must be a row, or a mapping from variables 0\.\.1 to categ"),
+        ({"a": 1}, TypeError, "`row` must be a row, or a mapping from variables"),
+        ({0: 7}, ValueError, r"`row` holds 7 at row 0, column 0, expected a category 0\.\.1"),
+        ({0: 0.5}, ValueError, "`row` holds 0.5"),
+    ],
+)
+def test_mappings_that_are_no_row_are_refused(known, error, message):
+    circuit = pcircuit.rat_spn([2, 2], num_units=2, depth=1, rng=0)
+    with pytest.raises(error, match=message):
+        pcircuit.latent_posterior(circuit, known)

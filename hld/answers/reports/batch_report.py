@@ -1,7 +1,7 @@
 """The report of a test: what a colleague needs to check it, on one page.
 
-Verdict and size first; then the picture of the statistic against its null; then which columns moved and how, and where
-dependence changed; then the data quality, the facts about the model, and how to reproduce the numbers.
+Verdict and size first; then which columns moved and how and where dependence changed, the clearer of the two first;
+then every column, to be sorted and opened; then the data quality, each test, the model, and how to reproduce it all.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from hld.answers.column_shifts import percent
-from hld.answers.html import columns_table, escaped, histogram
+from hld.answers.html import escaped, histogram, sortable
 from hld.answers.reports.page import escaped_lines, facts, page, reproduction, table
 from hld.answers.reports.pictures import heat_tables
 from hld.answers.words import dependence_lines, effect_text, p_text, procedure_of
 
 MOST_CARDS = 24
-NO_CHANGE = "columns without a clear change"
 PLAIN = {
     "euclidean": "all nodes alike",
     "standardized": "each node by its spread",
@@ -42,19 +41,25 @@ def batch_report(
     digest: Any = None,
 ) -> str:
     """The page about one test."""
+    parts = [_columns(result), _pairs(result)]
     title = f"{'Shift' if result.reject else 'No shift'}: {batch_name}"
     return page(
         title,
         [
             _verdict(result, batch_name, model_name),
-            _columns(result),
-            _pairs(result),
+            *(parts if _least(result.columns) <= _least(result.pairs) else parts[::-1]),
+            _every_column(result),
             _quality(result),
             _tests(result),
             _model(detector),
             reproduction(commands, f", null {result.null}, {_rows(result.num_samples)}", digest),
         ],
     )
+
+
+def _least(shifts: Any) -> float:
+    """The smallest p-value of columns, or of pairs."""
+    return min((one.adjusted for one in shifts if one.adjusted == one.adjusted), default=1.0)
 
 
 def _rows(number: int, kind: str = "") -> str:
@@ -75,6 +80,10 @@ def _verdict(result: Any, batch_name: str, model_name: str) -> str:
     if moved:
         listed = ", ".join(moved[:6]) + (f" and {len(moved) - 6} more" if len(moved) > 6 else "")
         words += f" {'Moved' if result.reject else 'Yet by themselves moved'}: {listed}."
+    pairs = [" and ".join(one.names) for one in result.pairs if one.adjusted <= result.alpha]
+    if pairs:
+        more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+        words += f" Dependence changed: {', '.join(pairs[:3])}{more}."
     return (
         f'<p class="kicker">{escaped(batch_name)} against {escaped(model_name)}</p>'
         f'<section class="verdict {"shift" if result.reject else "calm"}">'
@@ -132,22 +141,25 @@ def _columns(result: Any) -> str:
         f"{percent(one.difference)} of rows differ</p>{histogram(one)}</article>"
         for one in moved[:MOST_CARDS]
     )
-    rest = [one for one in result.columns if one not in moved[:MOST_CARDS]]
     free = [one.name for one in result.columns if one.adjusted != one.adjusted]
-    others = (
-        f"<details{'' if moved else ' open'}><summary>{len(rest)} "
-        f"{'other columns' if free or len(moved) > MOST_CARDS else NO_CHANGE}</summary>"
-        f'<div class="scroll">{columns_table(rest, result.alpha)}</div></details>'
-        if rest
-        else ""
-    )
     tested = len(result.columns) - len(free)
     intro = (
         f"{len(moved)} of {tested} columns moved." if moved else "No column moved by itself."
     ) + (f" p-values are adjusted for the number of columns ({procedure_of(result)}).")
     if free:
         intro += f" Covariates may move and are not tested: {escaped(', '.join(free))}."
-    return f'<h2>Columns</h2><p>{intro}</p>{LEGEND if moved else ""}<div class="grid">{cards}</div>{others}'
+    return f'<h2>Columns</h2><p>{intro}</p>{LEGEND if moved else ""}<div class="grid">{cards}</div>'
+
+
+def _every_column(result: Any) -> str:
+    """All columns, sorted as the reader likes; each opens to its histogram."""
+    if not result.columns:
+        return ""
+    number = f"{len(result.columns)} columns" if len(result.columns) != 1 else "The column"
+    return (
+        f"<h2>Every column</h2><p>{number}; open one for what was expected and what came.</p>"
+        + sortable(result.columns, result.alpha)
+    )
 
 
 def _pairs(result: Any) -> str:

@@ -10,6 +10,7 @@ import pcircuit
 from hld.answers.html import escaped
 from pcircuit.io.whole_file import replace_file
 
+SHORT, NOWRAP = 12, ' class="day"'  # letters of a heading that is not broken, such as a date
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
@@ -55,7 +56,7 @@ def table(header: tuple[str, ...], rows: list[Any]) -> str:
     """A table of plain cells, escaped here; the first cell of a row is its heading."""
     head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in header)
     body = "".join(
-        f'<tr><th scope="row">{escaped(row[0])}</th>'
+        f'<tr><th scope="row"{NOWRAP * (len(str(row[0])) <= SHORT)}>{escaped(row[0])}</th>'
         + "".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])
         + "</tr>"
         for row in rows
@@ -107,6 +108,15 @@ thead th { color: var(--soft); font-weight: 500; font-size: .82rem; }
 tbody th { font-weight: 600; overflow-wrap: anywhere; min-width: 6rem; }
 td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; min-width: 4.8rem; }
 tr.moved th { color: var(--shift); }
+.day { white-space: nowrap; }
+.sortable input { accent-color: var(--observed); margin: 0 .3rem 0 .8rem; } .sortable label { font-size: .85rem; }
+.lines { display: flex; flex-direction: column; margin-top: .5rem; }
+.lines details { border-bottom: 1px solid var(--line); padding: .4rem 0; } .lines svg { max-width: 28rem; }
+#order0:checked ~ .lines details { order: var(--o0); } #order1:checked ~ .lines details { order: var(--o1); }
+#order2:checked ~ .lines details { order: var(--o2); }
+.lines summary { color: var(--ink); display: grid; grid-template-columns: 11rem 8rem 7rem 1fr; gap: .2rem .8rem;
+  font-size: .9rem; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.lines summary.moved b { color: var(--shift); }
 .heats { display: flex; flex-wrap: wrap; gap: .8rem 1.6rem; }
 .heats > div { min-width: 0; max-width: 100%; overflow-x: auto; }
 .heat { width: auto; max-width: 100%; }
@@ -128,7 +138,7 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: 10p
 details summary { cursor: pointer; color: var(--soft); }
 @media (max-width: 34rem) { main { padding: 1rem .8rem 3rem; } .verdict { padding: 1.1rem 1rem; }
   h1 { font-size: 1.5rem; } .facts { grid-template-columns: 1fr 1fr; }
-  .scroll > table:not([class]) td:last-child { min-width: 24rem; } }
+  .lines summary { grid-template-columns: 1fr auto auto; } .lines summary small { grid-column: 1 / -1; } }
 @media print { :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #ccc;
   --expected: #888; --observed: #1f4f9e; --shift: #a01010; --shift-soft: #fff; --calm: #145c30; --calm-soft: #fff;
   --heat: 31, 79, 158; }

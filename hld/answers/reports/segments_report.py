@@ -5,14 +5,16 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from hld.answers.html import escaped, named
+from hld.answers.html import escaped, histogram, named
 from hld.answers.reports.page import facts, page, reproduction, table
-from hld.answers.words import effect_text, p_text
+from hld.answers.reports.pictures import heat_tables
+from hld.answers.words import effect_text, p_text, what_moved
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult
 
 MOST_ROWS = 500
+MOST_OPENED, MOST_PICTURES = 60, 6  # segments with histograms, and histograms of each
 PROCEDURES = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
 
 
@@ -34,6 +36,11 @@ def segments_report(
         f"<p>Of the segments called shifted, a share of at most {result.alpha:g} is expected to be false "
         f"({PROCEDURES[result.procedure]}).</p>"
         + ("" if result.can_call else f"<p>{escaped(result.caution)}</p>")
+        + (
+            f"<p>Not tested, as the segments determine them: {escaped(', '.join(result.determined))}.</p>"
+            if result.determined
+            else ""
+        )
         + facts(
             [
                 ("rows", f"{int(result.num_rows.sum()):,}"),
@@ -52,6 +59,7 @@ def segments_report(
         f"{verdict}: {batch_name}",
         [
             top,
+            _moved(result),
             f"<h2>All segments</h2>{legend}",
             picture(result),
             _table(result),
@@ -94,9 +102,41 @@ def _mark(result: SegmentsResult, i: int) -> str:
     return f'<span{shift} title="{escaped(said)}"></span>'
 
 
+def _moved(result: SegmentsResult) -> str:
+    """What moved in each segment that is called, the worst first, with histograms on demand."""
+    called = [i for i in result.worst_first.tolist() if result.reject[i]]
+    if not called:
+        return ""
+    cards = "".join(_card(result, i, i in called[:MOST_OPENED]) for i in called)
+    return f'<h2>What moved</h2><div class="grid">{cards}</div>'
+
+
+def _card(result: SegmentsResult, i: int, has_pictures: bool) -> str:
+    """One of these segments."""
+    found = result.results[i]
+    columns = [one for one in found.columns if one.adjusted <= found.alpha][:MOST_PICTURES]
+    pictures = "".join(f"<h3>{escaped(one.name)}</h3>{histogram(one)}" for one in columns)
+    pairs = [one for one in found.pairs if one.adjusted <= found.alpha][:MOST_PICTURES]
+    pictures += "".join(
+        f"<h3>{escaped(' and '.join(one.names))}</h3>{heat_tables(one)}" for one in pairs
+    )
+    return (
+        f'<article class="card"><header><h3 class="day">{escaped(named(result.labels[i]))}</h3><span class="p">'
+        f"adjusted {escaped(p_text(float(result.adjusted[i]), result.alpha))}</span></header>"
+        f"<p><small>{int(result.num_rows[i]):,} rows, effect size {escaped(effect_text(found))}</small></p>"
+        + "".join(f"<p>{escaped(line)}</p>" for line in what_moved(found))
+        + (
+            f"<details><summary>expected and observed</summary>{pictures}</details>"
+            if pictures and has_pictures
+            else ""
+        )
+        + "</article>"
+    )
+
+
 def _table(result: SegmentsResult) -> str:
     """Segments by their p-value."""
-    order = result.adjusted.argsort(kind="stable")[:MOST_ROWS].tolist()
+    order = result.worst_first[:MOST_ROWS].tolist()
     rows = [
         (
             named(result.labels[i]),
@@ -105,22 +145,14 @@ def _table(result: SegmentsResult) -> str:
             _pvalue(result.adjusted[i], result.alpha),
             effect_text(result.results[i]),
             "shift" if result.reject[i] else "no shift",
-            _moved(result.results[i], result.alpha) if result.reject[i] else "",
         )
         for i in order
     ]
     is_cut = len(result.labels) > MOST_ROWS
     more = f"<p>The first {MOST_ROWS} of {len(result.labels)} are listed.</p>" if is_cut else ""
     return f"<h2>Segments by p-value</h2>{more}" + table(
-        (result.by, "rows", "p", "adjusted p", "effect size", "verdict", "what moved"), rows
+        (result.by, "rows", "p", "adjusted p", "effect size", "verdict"), rows
     )
-
-
-def _moved(found: Any, alpha: float) -> str:
-    """Columns that moved, and pairs whose dependence did, most telling first."""
-    named = [(one.name, one) for one in found.columns]
-    named += [(" with ".join(one.names), one) for one in found.pairs]
-    return "; ".join(f"{name}: {one.describe()}" for name, one in named if one.adjusted <= alpha)
 
 
 def _pvalue(p: Any, level: float | None = None) -> str:

@@ -50,12 +50,11 @@ from hld.tables.schemas.single_precision import spans
 from hld.tables.single_cells import not_a_number, reads_as_number
 from hld.tables.times import (
     TIMES,
-    are_close,
     as_seconds,
+    from_seconds,
     seconds_of_text,
     time_kind,
     time_texts,
-    times_of,
 )
 from pcircuit.arguments import check_integers
 
@@ -177,7 +176,7 @@ class BinColumn:
         middles = [m if a <= (m := 0.5 * a + 0.5 * b) < b else a for a, b in pairwise(marks)]
         if self.kind == "continuous":
             return middles
-        return times_of(middles, self.kind, to_nanoseconds=are_close(marks, self.kind))
+        return [from_seconds(middle, self.kind) for middle in middles]
 
     @property
     def marks(self) -> tuple[float, ...]:

@@ -330,8 +330,11 @@ def smallest_law(N: Any, K: Any, T: Any, *, is_two_sided: bool = True) -> Smalle
     num_dense = int(varies.sum() - is_listed.sum())
     if not is_listed.any():
         return SmallestLaw(np.zeros(0), np.zeros(0), num_dense)
+    is_mirrored = ((odd < K) != (few < T)) & (
+        not is_two_sided
+    )  # which of two sides is the upper one
     N, odd, few, is_mirrored, times = _different(
-        N[is_listed], odd[is_listed], few[is_listed], ((odd < K) != (few < T))[is_listed]
+        *(one[is_listed] for one in (N, odd, few, is_mirrored))
     )
     points, masses = _tails(N, odd, few, is_mirrored, is_two_sided)
     masses = masses * times[:, None]

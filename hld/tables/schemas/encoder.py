@@ -193,13 +193,18 @@ class TableEncoder:
             )
         return with_parts(parts, self.derived, self.table_names, self.by_name)
 
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Names of the columns of a table and of those derived from them: a tuple of str."""
+        return tuple(dict.fromkeys((*self.table_names, *(one.name for one in self.derived))))
+
     def _known(self, parts: Columns) -> tuple[tuple[str, ...], bool]:
         """Names of all columns that a table may have, and whether it is matched by them."""
-        derived = tuple(
-            one.name for one in self.derived
-        )  # which a table without names has if it has as many columns
-        by_name = self.by_name or (bool(derived) and {*derived} <= {*(parts.names or ())})
-        return self.table_names + derived * (by_name and parts.names is not None), by_name
+        names = {one.name for one in self.derived}  # a table without names has got them on reading
+        by_name = self.by_name or (bool(names) and names <= {*(parts.names or ())})
+        return (
+            self.all_names if by_name and parts.names is not None else self.table_names
+        ), by_name
 
     def _whole(self, parts: Columns) -> np.ndarray | None:
         """The whole table if it is one array and no column is left out."""

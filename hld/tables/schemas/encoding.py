@@ -53,7 +53,7 @@ from hld.tables.single_cells import (
     not_a_number,
     plain_value,
 )
-from hld.tables.times import TIMES, are_times, as_seconds, found_by_time, is_missing, same_time
+from hld.tables.times import TIMES, as_seconds, is_missing, levels_of_text
 from pcircuit.arguments import check_integers
 
 if TYPE_CHECKING:
@@ -408,13 +408,11 @@ _UNKNOWN, _ODD = -2, -3
 
 
 class LevelLookup(NamedTuple):
-    """Categories of levels, the usual missing values at -1; digests of rare ones; numbers, times taken for a level."""
+    """Categories of levels, the usual missing values at -1; digests of rare ones; numbers taken for a level."""
 
     categories: dict[str, Any]
     rare: frozenset[str]
     near: list[tuple[float, float, int]]
-    times: dict[str, int]
-    of_times: bool
 
 
 def level_lookup(column: LevelColumn) -> LevelLookup:
@@ -431,8 +429,7 @@ def level_lookup(column: LevelColumn) -> LevelLookup:
         for (first, last), code in zip(spans(list(short)), short.values(), strict=True)
         if first < last
     )
-    times = {time: codes[0] for time, codes in found_by_time(column.levels).items()}
-    return LevelLookup(categories, digest_set(column.rare), near, times, are_times(column.levels))
+    return LevelLookup(categories, digest_set(column.rare), near)
 
 
 def look_up(
@@ -477,26 +474,22 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     if is_missing(cell):
         return -1
     value = plain_value(cell, column.name)
-    known = is_rare(value, lookup.rare, lookup.of_times)
+    forms = [value, *(levels_of_text(value) if isinstance(value, str) else ())]
+    known = any(is_rare(form, lookup.rare) for form in forms)
     if value == "" and not known:  # files of text cannot tell it from a missing cell
         return lookup.categories.get(value, -1)
     if isinstance(value, str) and column.kind != "categorical":
         if is_strict:
             raise not_a_number(cell, column.name)
         return _ODD
-    if value in lookup.categories:
-        return lookup.categories[value]
+    for form in forms:
+        if form in lookup.categories:
+            return lookup.categories[form]
     if (
         isinstance(value, float)
         and (i := bisect_right(lookup.near, (value, math.inf)))
         and value <= lookup.near[i - 1][1]
     ):
         return lookup.near[i - 1][2]
-    if (
-        isinstance(value, str)
-        and lookup.times
-        and (code := lookup.times.get(same_time(value) or "")) is not None
-    ):
-        return code
     # categories after the levels: rare ones, if there are any, and last the unseen ones
     return len(column.levels) if known else column.num_categories - 1

@@ -7,25 +7,30 @@ unless its kind is given, and recognised by
   levels; most of them may read as numbers, and were hardly meant to be left out (the note then begins with AS_TEXT)
 * whole numbers that are all different and without a gap, or in ascending or descending order of the rows
 * no value at all (EMPTY)
+
+Nor is a column that orders the rows, as a time stamp does (`schemas.row_order`): later batches lie beyond it.
 """
 
 from __future__ import annotations
 
 import math
 import reprlib
+import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from hld.tables.calendar import PARTS, with_parts
+from hld.tables.amounts import UNIT, amount_form
+from hld.tables.calendar import PARTS, Derived, with_parts
 from hld.tables.cells import as_numbers, distinct_values, level_order, objects_of, read_table
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.schemas.columns import BINNED, LevelColumn, check_rows, fit_column, narrowed_column
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.rare_levels import digest_set, is_rare
+from hld.tables.schemas.row_order import order_notes
 from hld.tables.schemas.schema import KINDS, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.shown_names import listed
 from hld.tables.single_cells import is_blank, reads_as_number
@@ -178,6 +183,14 @@ def _schema_of(
     parts = with_parts(parts, () if given is None else given.derived, names, by_name)
     names = parts.names if given is not None and given.derived else names
     known = _known(given, names)
+    amounts = (
+        []
+        if keep_all
+        else _amounts(parts.arrays, names, {*known, *column_roles(names, categorical, continuous)})
+    )
+    parts = with_parts(parts, amounts, names, by_name)
+    names = parts.names if amounts else names
+    derived = {one.name: one for one in (*amounts, *(() if given is None else given.derived))}
     roles = column_roles(names, categorical, continuous)
     _check_roles(roles, known)
     columns = []
@@ -185,13 +198,18 @@ def _schema_of(
         role = roles.get(name, "categorical" if declared else None)
         is_asked_for = keep_all or name in roles
         columns.append(_learned(name, values, role, known.get(name), rows, sizes, is_asked_for))
-        if name in known and known[name].source is not None:
+        if name in derived:
+            source, part = derived[name].source, derived[name].part
             if count_missing(values) == len(values):
+                what = "date" if part in PARTS else "amount"
                 raise ValueError(
-                    f"`table` column {known[name].source!r} holds no date, expected dates to derive "
-                    f"{name!r} from: convert the column first"
+                    f"`table` column {source!r} holds no {what}, expected some to derive {name!r} from: "
+                    "convert the column first"
                 )
-            columns[-1] = replace(columns[-1], source=known[name].source, part=known[name].part)
+            columns[-1] = replace(columns[-1], source=source, part=part)
+    if not keep_all:
+        chosen = {*roles, *known, *(one.source for one in derived.values())}
+        columns = _without_clocks(columns, parts.arrays, chosen)
     if by_name and given is not None:  # left out of the table already; a batch may have them
         columns += [
             replace(one, optional=True)
@@ -201,6 +219,41 @@ def _schema_of(
     if all(column.kind == LEFT_OUT for column in columns):
         raise _nothing_left(columns, known)
     return TableSchema(tuple(columns), parts.num_rows, by_name)
+
+
+def _amounts(arrays: list[Any], names: Any, chosen: set[str]) -> list[Derived]:
+    """The numbers and the units of the columns that hold amounts as text and are not among the chosen ones."""
+    found = []
+    for name, values in zip(names, arrays, strict=True):
+        try:
+            form = None if name in chosen else amount_form(values)
+        except ImportError as error:
+            warnings.warn(f"`table` column {name!r} is learned as text: {error}", stacklevel=6)
+            form = None
+        if form is not None:
+            unit = f"{name}_{UNIT}"
+            while unit in names:
+                unit += "_"
+            found += [Derived(name, name, form), Derived(unit, name, UNIT)]
+    return found
+
+
+def _without_clocks(
+    columns: list[ColumnSchema], arrays: list[Any], chosen: set[str]
+) -> list[ColumnSchema]:
+    """The columns, those left out that order the rows and are not among the chosen ones."""
+    looked_at = {
+        one.name: (one, cells)
+        for one, cells in zip(columns, arrays, strict=True)
+        if one.source is None and one.note != EMPTY
+    }
+    notes = order_notes(looked_at)
+    return [
+        ColumnSchema(one.name, LEFT_OUT, note=ORDERING + notes[one.name])
+        if one.kind != LEFT_OUT and one.name in notes and one.name not in chosen
+        else one
+        for one in columns
+    ]
 
 
 def calendar_columns(
@@ -465,6 +518,7 @@ def _range(name: Any, values: Any, kind: Any) -> tuple[Any, ...]:
 
 
 AS_TEXT, NEARLY_ALL, EMPTY = "numbers as text", "nearly unique", "no value in training"
+ORDERING, ROW_NUMBERS = "orders the rows: ", "row numbers"
 NEARLY_UNIQUE = 0.9
 FEWEST_CELLS, FEWEST_NUMBERS = (
     50,
@@ -509,7 +563,5 @@ def _row_numbers(numbers: Any) -> str:
     later, earlier = numbers[1:], numbers[:-1]
     is_ordered = (later > earlier).all() or (later < earlier).all()
     if is_ordered or (gaps == 0 and len(np.unique(numbers)) == len(numbers)):
-        return (
-            "row numbers: whole numbers, all different, in the order of the rows or without a gap"
-        )
+        return f"{ROW_NUMBERS}: whole numbers, all different, in the order of the rows or without a gap"
     return ""

@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 
 from hld.tables.schemas.single_precision import in_four_bytes
-from hld.tables.times import other_forms
 
 SIZE = 8  # bytes of a digest
 MOST_RARE = 2**16  # levels whose digests are kept
@@ -61,12 +60,9 @@ def digest(level: Any) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 
-def is_rare(value: Any, digests: frozenset[Any], of_times: bool = True) -> bool:
+def is_rare(value: Any, digests: frozenset[Any]) -> bool:
     """Whether a plain value is one of the levels with some digests."""
-    if not digests:
-        return False
-    others = other_forms(value, of_times) if isinstance(value, str) else []
-    return any(digest(form) in digests for form in [value, *others])
+    return bool(digests) and digest(value) in digests
 
 
 def seen_once(values: list[Any]) -> np.ndarray:

@@ -52,7 +52,7 @@ def test_cells_are_those_of_drawn_rows(models):
     x = next(one for one in compare_models(*models).columns if one.name == "x")
     edges = sorted({*models[0].encoder_.columns[1].edges, *models[1].encoder_.columns[1].edges})
     for model, shares in zip(models, (x.first, x.second), strict=True):
-        values = model.sample(20_000, rng=1)[:, 1].astype(float)
+        values = model.sample(20_000, rng=1).iloc[:, 1].to_numpy(float)
         counts = (
             np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
             / 20_000
@@ -73,7 +73,9 @@ def test_times_and_numbers_with_bins_are_not_compared():
     times = numbers.assign(
         when=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**6, 200), unit="s")
     )
-    found = compare_models(*(hld.HLDDetector(num_epochs=2).fit(one) for one in (numbers, times)))
+    found = compare_models(
+        *(hld.HLDDetector(num_epochs=2, continuous=["when"]).fit(one) for one in (numbers, times))
+    )
     when = next(one for one in found.columns if one.name == "when")
     assert when.distance is None
     assert when.note == "continuous in the first model, date in the second"

@@ -223,7 +223,7 @@ def test_forms(detector, visits):
     found = detector.test_by(visits, "shop")
     values = found.to_dict()
     assert json.loads(json.dumps(values)) == values
-    assert values["segments"][7]["columns"] == ["x"]
+    assert [one["columns"] for one in values["segments"][7]["moved"]] == [["x"]]
     assert found.to_frame()["shift"].tolist() == found.reject.tolist()
     from hld.answers.plots import new_figure
 
@@ -260,7 +260,7 @@ def test_of_many_shifted_segments_those_of_the_smallest_p_values_tell_their_colu
     assert found.reject.tolist() == [True, False, True]
     assert found.adjusted[2] < found.adjusted[0]
     assert [len(one.columns) > 0 for one in found.results] == [False, False, True]
-    assert str(found).splitlines()[1].endswith("  x")
+    assert str(found).splitlines()[2].startswith("    x: higher")
 
 
 def test_small_p_values_are_not_said_to_be_zero(detector, visits):
@@ -269,7 +269,7 @@ def test_small_p_values_are_not_said_to_be_zero(detector, visits):
     assert "  0  adjusted p < 1e-300  1800 rows" in str(least)
     assert "smallest adjusted p</dt><dd>&lt; 1e-300<" in segments_report(detector, least)
     assert "  a\\nb\\x1b[31m  adjusted" in str(replace(least, labels=("a\nb\x1b[31m",)))
-    assert len(str(replace(least, by="a\nb")).splitlines()) == 2
+    assert str(replace(least, by="a\nb")).startswith("1 of 1 segments of a\\nb shifted")
 
 
 @pytest.mark.parametrize(
@@ -366,3 +366,56 @@ def test_labels_of_polars_and_arrow_are_not_rounded_beside_missing_ones(by_place
             "9007199254740993",
             "(missing)",
         )
+
+
+def days(first, count, seed):
+    """Forty rows a day: the day, what follows from it, a number that runs, a currency and two more."""
+    rng = np.random.default_rng(seed)
+    day = pd.date_range(first, periods=count).repeat(40)
+    n = len(day)
+    return pd.DataFrame(
+        {
+            "day": day.strftime("%Y-%m-%d"),
+            "weekday": day.strftime("%a"),
+            "month": day.month,
+            "number": 1000 * (day - pd.Timestamp("2026-01-01")).days + np.arange(n) % 40,
+            "currency": "EUR",
+            "a": rng.integers(0, 3, n),
+            "b": rng.choice(["x", "y"], n),
+        }
+    )
+
+
+def test_what_the_segments_determine_is_hidden_and_named_and_a_new_currency_is_not():
+    detector = hld.HLDDetector(
+        num_latents=2,
+        num_epochs=5,
+        categorical=["weekday", "month", "currency"],
+        continuous=["number"],
+        schema=hld.TableSchema([hld.ColumnSchema("day", "left out")]),
+    ).fit(days("2026-01-01", 31, 0))
+    table = days("2026-02-01", 14, 1)
+    table.loc[table["day"] == "2026-02-05", "currency"] = "USD"
+    found = detector.test_by(table, "day")
+    assert found.determined == ("weekday", "month", "number")
+    assert [found.labels[i] for i in np.flatnonzero(found.reject)] == ["2026-02-05"]
+    assert "not tested, as the segments determine them: 'weekday', 'month', 'number'" in str(found)
+    assert "    currency: " in str(found)
+    assert found.to_dict()["determined"] == list(found.determined)
+    assert "2026-02-05" in found._repr_html_()
+    one = detector.test_by(table[table["day"] == "2026-02-03"], "day")
+    assert one.determined == ("weekday", "month")  # by the date alone
+    labels = np.arange(len(table)) % 7  # segments of all days determine nothing
+    assert detector.test_by(table.drop(columns="day"), labels).determined == ()
+
+
+def test_midnights_are_labels_without_a_time():
+    table = days("2026-02-01", 2, 1)
+    detector = fitted_to_days()
+    times = pd.to_datetime(table["day"]).to_numpy()
+    assert detector.test_by(table[["a", "b"]], times).labels == ("2026-02-01", "2026-02-02")
+
+
+def fitted_to_days():
+    """A detector of two columns."""
+    return hld.HLDDetector(num_latents=2, num_epochs=2).fit(days("2026-01-01", 10, 0)[["a", "b"]])

@@ -10,7 +10,6 @@ from scipy.stats import binom
 
 import hld
 from hld.answers.column_shifts import ColumnShift
-from hld.answers.html import escaped
 from hld.answers.pair_shifts import PairShift
 from hld.answers.picture import draw_columns
 from hld.answers.plots import new_figure
@@ -18,7 +17,6 @@ from hld.answers.reports.batch_report import batch_report
 from hld.answers.words import (
     column_lines,
     familiar_lines,
-    headline,
     label_lines,
     least_text,
     p_text,
@@ -128,10 +126,10 @@ def test_frame_notebook_and_picture(result):
 def test_a_notebook_says_that_no_column_moved(detector):
     calm = detector.test(table(np.random.default_rng(8), 200), 1e-9)
     assert calm.columns
-    assert calm._repr_html_() == (
-        f"<div><p><strong>{escaped(headline(calm))}</strong></p>"
-        "<p>No column moved by itself at level 1e-09.</p></div>"
-    )
+    view = calm._repr_html_()
+    assert ">No shift found</strong>" in view
+    assert "<small>columns moved</small><br>0 of " in view
+    assert "<p>No column moved by itself at level 1e-09.</p>" in view
 
 
 def test_the_effect_of_unshifted_batches_is_around_zero_whatever_their_size(detector):

@@ -104,3 +104,13 @@ def test_descriptions_and_errors_of_the_library_escape_names():
     texts.append(str(caught.value))
     for text in texts:
         assert all(letter.isprintable() or letter == "\n" for letter in text), text
+
+
+def test_long_work_says_what_it_does(run, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    said = run("fit", "train.csv", "-o", "m.hld", "--num-epochs", "3")
+    for step in ("dependences of 2 columns", "spread and law of"):
+        assert step in said
+    said = run("audit", "m.hld", "train.csv", "--sizes", "20", "--num-batches", "3")
+    assert "m.hld, in order, 20 rows: batch 3 of 3" in said
+    assert "what 3000 rows find, 2 columns" in run("plan", "m.hld", "--rows-per-day", "100")

@@ -61,7 +61,7 @@ def test_rows_and_probabilities_are_those_of_conditions(detector):
     where = 'rain == 1 and city == "Oslo"'
     drawn = detector.sample(30, where=where, rng=4)
     np.testing.assert_array_equal(drawn, draw_rows(*known, 30, where=where, rng=4))
-    assert set(drawn[:, 0]) == {"Oslo"}
+    assert set(drawn.iloc[:, 0]) == {"Oslo"}
     with pytest.raises(ValueError, match=r"`batch` has 0 dimension\(s\) \(int\), expected 2"):
         detector.test(3)
     assert detector.probability(where) == condition_probability(*known, where)

@@ -18,7 +18,9 @@ def learned(table, groups=None, order=None, learner=None, **options):
     params = hld.HLDDetector(**few | options).get_params()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of few groups
-        return learn_detector(params, table, groups, order, False, learner), params
+        return learn_detector(
+            params, table, groups, order, False, learner, lambda text: None
+        ), params
 
 
 @pytest.fixture(scope="module")

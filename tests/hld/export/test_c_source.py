@@ -1,130 +1,124 @@
-"""The test as C: compiled, called, and compared with the library to 1e-9; and what is not exported."""
+"""The test as C: compiled, called, and compared with `HLDDetector.test`; and what is not exported."""
 
 import ctypes
 import itertools
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
 
 import hld
+from benchmarks.c_programs import compiled
 from hld import gchi2
-from hld.export.c_source import c_source
-from hld.export.plan import plan_of
+from hld.export.plan import codes_of, plan_of
+from tests.binomial_bounds import at_most
+from tests.witness_tables import BROKEN, CALM, heard, table
 
-CC = shutil.which("cc")
-needs_compiler = pytest.mark.skipif(CC is None, reason="needs a C compiler")
-EVIL = ["*/ int x;", "a\\", "??/", "\u2028\n", 'q"']
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+WITNESSES = ["distance", "missing values", "new values", "counts", "dependences"]
 
-
-def table(rng, number, shift=0.0):
-    """Levels with names that would break C, and numbers."""
-    kind = rng.integers(0, 5, number)
-    return {
-        "*/ column": np.array(EVIL, dtype=object)[kind],
-        "n": (kind + rng.normal(size=number) + shift),
-        "k": (kind + rng.integers(0, 2, number)) % 4,
-    }
-
-
-@pytest.fixture(scope="module", params=["default", "one metric", "circuit", "normal"])
-def detector(request):
-    options = {
-        "default": {"metric": "likelihoods"},
-        "one metric": {"metric": "whitened"},
-        "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},
-        "normal": {"reference": "circuit", "metric": "euclidean", "null": "normal"},
-    }[request.param]
-    return hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(
-        table(np.random.default_rng(0), 600)
-    )
-
-
-def compiled(detector, folder):
-    """The function of a detector's source."""
-    (folder / "model.c").write_text(c_source(detector), encoding="ascii")
-    subprocess.run(
-        [
-            CC,
-            "-std=c99",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-pedantic",
-            "-shared",
-            "-fPIC",
-            "-o",
-            folder / "model.so",
-            folder / "model.c",
-            "-lm",
-        ],
-        check=True,
-        timeout=120,
-    )
-    library, plan = ctypes.CDLL(str(folder / "model.so")), plan_of(detector)
-
-    def call(codes):
-        codes = np.ascontiguousarray(codes, dtype=np.int32)
-        means, distances, pvalues, pvalue = (
-            np.zeros(n) for n in (len(plan.chosen), *[len(plan.metrics)] * 2, 1)
-        )
-        status = library.hld_test(
-            *[ctypes.c_void_p(codes.ctypes.data), ctypes.c_long(len(codes))],
-            *(ctypes.c_void_p(a.ctypes.data) for a in (means, distances, pvalues, pvalue)),
-        )
-        return status, means, distances, pvalues, float(pvalue[0])
-
-    return call, plan
-
-
-def batches(detector, plan):
-    """Codes of batches, calm and shifted, from the smallest size that has a law."""
-    rng, least = np.random.default_rng(1), max(plan.least_rows, 1)
-    for size, shift in itertools.product((least, least + 7, 3 * least, 1000), (0.0, 0.1, 0.5, 2.0)):
-        yield detector.encoder_.encode(table(rng, size, shift))[0]
+OPTIONS = {
+    "default": ({"metric": "likelihoods"}, 0.0),
+    "holes in training": ({"metric": "likelihoods"}, 0.05),
+    "one metric": ({"metric": "whitened"}, 0.0),
+    "circuit": ({"reference": "circuit", "metric": "euclidean", "null": "exact"}, 0.0),
+}
 
 
 @pytest.mark.thorough
 @needs_compiler
-def test_what_c_computes_is_what_the_library_computes(detector, tmp_path):
-    call, plan = compiled(detector, tmp_path)
-    seen = set()
-    for codes in batches(detector, plan):
-        status, means, distances, pvalues, pvalue = call(codes)
-        expected = detector.test_.judge(detector.test_.vectors.mean(codes), len(codes))
-        np.testing.assert_allclose(
-            means, detector.test_.vectors.mean(codes), rtol=1e-12, atol=1e-300
+@pytest.mark.parametrize("name", OPTIONS)
+def test_what_c_says_is_what_the_library_says(name, tmp_path):
+    """Every witness at every number of rows, with holes, without, and where an alarm is checked by the batch's rows."""
+    options, holes = OPTIONS[name]
+    rng, train = np.random.default_rng(1), table(np.random.default_rng(0), 600, holes)
+    detector = hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(train)
+    (call, _), plan, verdicts = compiled(detector, tmp_path), plan_of(detector), set()
+    assert plan.witnesses == tuple(WITNESSES[: {"one metric": 3, "circuit": 2}.get(name, 5)])
+    for T, change in itertools.product((1, 2, 9, 60, 200, 700), (CALM, *BROKEN)):
+        if name == "circuit" and "holes" in change:
+            continue  # the library fills these by draws
+        batch = table(rng, T, **change)
+        (status, found), (result, expected) = (
+            call(codes_of(detector, batch)),
+            heard(detector, batch),
         )
-        deltas = means - detector.test_.mean
-        np.testing.assert_allclose(
-            distances,
-            [metric.squared(deltas) ** 0.5 for metric in detector.test_.calibration.metrics],
-            rtol=1e-9,
-        )
-        if not plan.least_rows:
-            assert (status, np.isnan(pvalue)) == (1, True)
-            continue
         assert status == 0
-        np.testing.assert_allclose(pvalues, expected.pvalues, rtol=1e-9, atol=1e-290)
-        assert pvalue == pytest.approx(expected.pvalue, rel=1e-9)
-        seen.add(pvalue < 0.01)
-    assert seen == ({True, False} if plan.least_rows else set())
+        told = [
+            getattr(found, one)
+            for one in ("pvalue", "distance", "missing", "new_values", "count", "dependence")
+        ]
+        np.testing.assert_allclose(told, expected, rtol=1e-7, atol=1e-290)
+        np.testing.assert_allclose(found.means, detector.test_.calibration.mean + 0, atol=1.0)
+        verdicts.add((found.pvalue <= 0.05, result.reject))
+        if result.largest_count is not None and result.largest_count.share:
+            largest = result.largest_count
+            assert (found.count_column, found.count_category) == (largest.column, largest.category)
+        if result.largest_dependence is not None and result.largest_dependence.share:
+            assert (found.first_column, found.second_column) == result.largest_dependence.columns
+    assert verdicts == {(False, False), (True, True)}
 
 
 @needs_compiler
-def test_what_cannot_be_judged_is_refused(detector, tmp_path):
-    call, plan = compiled(detector, tmp_path)
-    codes = np.zeros((3, 3), dtype=np.int32)
-    if plan.least_rows > 3:
-        status, means, _, pvalues, pvalue = call(codes)
-        assert (status, np.isnan(pvalue), np.isnan(pvalues).all()) == (1, True, True)
-        np.testing.assert_allclose(means, detector.test_.vectors.mean(codes), rtol=1e-12)
-    for wrong in (-1, plan.columns[1].num_categories):
-        codes[2, 1] = wrong
+def test_circuits_judge_rows_with_holes_by_what_these_show(tmp_path):
+    """The library fills these by draws: both agree on what is clear, and on calm rows the program keeps its level."""
+    options = {
+        "reference": "circuit",
+        "metric": "standardized",
+        "null": "exact",
+        "missingness": False,
+    }
+    detector = hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(
+        table(np.random.default_rng(0), 600)
+    )
+    call, _ = compiled(detector, tmp_path)
+    rng, alarms = np.random.default_rng(2), 0
+    for _ in range(100):
+        codes = detector.circuit_.sample(80, rng=rng).astype(np.int32)
+        codes = np.where(rng.random(codes.shape) < 0.2, -1, codes)
+        status, found = call(codes)
+        alarms += found.pvalue <= 0.05
+        assert status == 0
+    assert alarms <= at_most(100, 0.05)
+    shifted = table(rng, 400, shift=5.0, holes=0.2)
+    assert call(codes_of(detector, shifted))[1].pvalue < 1e-9
+    assert detector.test(shifted).pvalue < 1e-9
+
+
+@needs_compiler
+def test_what_cannot_be_judged_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    schema = hld.learn_schema(table(rng, 300))
+    schema = schema.replace("n", policy="refuse").replace("*/ column", policy="missing")
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, metric="likelihoods", schema=schema)
+    detector.fit(table(rng, 300))
+    call, _ = compiled(detector, tmp_path)
+    codes, plan = np.zeros((3, 3), dtype=np.int32), plan_of(detector)
+    for column, wrong in (
+        (1, -2),
+        (1, plan.columns[1].num_categories + 2),
+        (2, plan.columns[2].num_categories),
+    ):
+        codes[2, column] = wrong
         assert call(codes)[0] == 2
+        codes[2, column] = 0
     assert call(codes[:0])[0] == 2
+    codes[0, 1] = plan.columns[1].num_categories  # below the range of a column that refuses this
+    assert call(codes)[0] == 3
+    batch = table(rng, 50, level=0.3)  # new levels that count as new, and as missing
+    found, (_, expected) = call(codes_of(detector, batch))[1], heard(detector, batch)
+    assert [found.pvalue, found.distance, found.new_values] == pytest.approx(
+        [expected[0], expected[1], expected[3]], rel=1e-7
+    )
+    normal = hld.HLDDetector(2, 2, reference="circuit", metric="euclidean", null="normal")
+    (tmp_path / "other").mkdir()
+    call, _ = compiled(normal.fit(table(rng, 300)), tmp_path / "other")
+    status, found = call(codes_of(normal, table(rng, 50)))
+    assert (status, np.isnan(found.distance), found.missing) == (
+        1,
+        True,
+        pytest.approx(np.nan, nan_ok=True),
+    )
 
 
 @needs_compiler
@@ -133,15 +127,13 @@ def test_sums_of_many_rows_are_as_exact_as_those_of_few(tmp_path):
     detector = hld.HLDDetector(num_latents=3, num_epochs=4, metric="likelihoods")
     detector.fit(table(np.random.default_rng(0), 600))
     call, _ = compiled(detector, tmp_path)
-    codes = detector.encoder_.encode(table(np.random.default_rng(1), 400_000, 3.0))[0]
-    _, means, _, _, pvalue = call(codes)
+    codes = codes_of(detector, table(np.random.default_rng(1), 400_000, 3.0))
+    rows = detector.encoder_.encode(table(np.random.default_rng(1), 400_000, 3.0))[0]
     distinct, counts = np.unique(
-        codes, axis=0, return_counts=True
-    )  # whose weighted sum has few rounding errors
-    expected = counts @ detector.test_.vectors.rows(distinct) / len(codes)
-    np.testing.assert_allclose(means, expected, rtol=2e-15)
-    assert pvalue == pytest.approx(detector.test_.judge(expected, len(codes)).pvalue, rel=1e-9)
-    assert 1e-250 < pvalue < 1e-100
+        rows, axis=0, return_counts=True
+    )  # whose sum has few rounding errors
+    expected = counts @ detector.test_.vectors.rows(distinct) / len(rows)
+    np.testing.assert_allclose(call(codes)[1].means, expected, rtol=2e-15)
 
 
 @needs_compiler
@@ -150,24 +142,11 @@ def test_tails_of_one_large_eigenvalue_and_many_small_ones_are_those_of_the_libr
     point, and P(Q > q) = 0.1 was found to be 1, and 1e-6 to be 0; from q = 1e16 on it was not a number."""
     detector = hld.HLDDetector(num_latents=2, num_epochs=2, metric="euclidean")
     detector.fit(table(np.random.default_rng(0), 200))
-    wrapper = "double tail(double *v, double *n, int k, double q) { return hld_tail(v, n, k, q); }"
-    (tmp_path / "tail.c").write_text(c_source(detector) + wrapper, encoding="ascii")
-    subprocess.run(
-        [
-            CC,
-            "-std=c99",
-            "-O2",
-            "-shared",
-            "-fPIC",
-            "-o",
-            tmp_path / "tail.so",
-            tmp_path / "tail.c",
-            "-lm",
-        ],
-        check=True,
-        timeout=120,
+    wrapper = "double tail(double *v, double *n, int k, double q);\n"
+    wrapper += (
+        "double tail(double *v, double *n, int k, double q) { return hld_tail(v, n, k, q); }\n"
     )
-    function = ctypes.CDLL(str(tmp_path / "tail.so")).tail
+    function = compiled(detector, tmp_path, wrapper)[1].tail
     function.restype = ctypes.c_double
     for small, counts in itertools.product(
         (0.9, 0.5, 0.1, 0.01, 1e-6), ([0.1, 10.0], [1.0, 100.0], [1.0, 5000.0], [10.0, 1000.0])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hld.references.leading import COARSE, leading_eigenpairs
+from pcircuit.moments.leading import COARSE, leading_eigenpairs
 
 
 def covariance(rng, spectrum):

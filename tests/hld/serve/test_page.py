@@ -7,6 +7,7 @@ from browser import CHROMIUM, browser
 from live_server import Client, csv_bytes, served
 
 from hld.serve.app import page, policy
+from hld.serve.openapi import ENDPOINTS
 
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 TOKEN = "a-token-of-the-tests"
@@ -110,6 +111,55 @@ def test_the_picture_follows_the_monitor_and_the_model_may_be_changed(shop, tmp_
         page.run("document.getElementById('pause').click()")
         assert page.run("document.getElementById('pause').getAttribute('aria-pressed')") == "true"
         client.close()
+
+
+def test_the_page_says_for_each_model_what_was_heard_and_when_it_last_alarmed(shop, tmp_path):
+    with (
+        served({"orders": shop["orders"], "other": shop["other"]}) as (address, _),
+        browser(tmp_path) as page,
+    ):
+        client = Client(address)
+        for batch in ("calm", "moved"):
+            client.json("POST", "/v1/test", csv_bytes(shop[batch]), "text/csv", model="orders")
+        client.json("POST", "/v1/observe", csv_bytes(shop["moved"]), "text/csv", model="orders")
+        page.open(address)
+        page.until("document.querySelectorAll('#heard tr').length === 2")
+        orders, other = page.run(
+            "[...document.querySelectorAll('#heard tr')].map(r => [...r.children].map(c => c.textContent))"
+        )
+        assert other == ["other", "0", "never", "never", "0", "never", "never"]
+        assert orders[:2] == ["orders", "2"]
+        assert orders[2] == orders[3]  # the last batch was the shifted one
+        assert re.search(r", p = \S+, 300 rows$", orders[2])
+        alarm = client.json("GET", "/v1/monitor", model="orders")[1]["alarm_row"]
+        assert orders[4] == "300"
+        assert orders[6].endswith(f", row {alarm}")
+        client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv", model="other")
+        page.run("hear()")
+        page.until("document.querySelectorAll('#heard tr')[1].children[1].textContent === '1'")
+        client.close()
+
+
+@pytest.mark.parametrize(("width", "dark"), [(320, False), (1280, True)])
+def test_the_api_has_a_page_that_lists_every_endpoint(shop, tmp_path, width, dark):
+    with (
+        served({"orders": shop["orders"]}, token=TOKEN) as (address, _),
+        browser(tmp_path, dark=dark) as page,
+    ):
+        page.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=700,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        page.open(f"{address}api" if address.endswith("/") else f"{address}/api")
+        page.until(f"document.querySelectorAll('#endpoints section').length === {len(ENDPOINTS)}")
+        heads = page.run("[...document.querySelectorAll('h2')].map(h => h.textContent)")
+        assert heads == [f"{one.method} {one.path}" for one in ENDPOINTS]
+        assert "pvalue" in page.run("document.querySelector('section').textContent")
+        assert page.run(PROBE) == {"wide": False, "poor": []}
+        assert page.complaints() == []
 
 
 @pytest.mark.parametrize(("width", "dark"), [(320, False), (500, False), (1280, True)])

@@ -22,7 +22,7 @@ FRAME = pd.DataFrame(
         "size": [3, 2, 2, 9, 1, 1],
         "cost": [0.5, 1.25, None, 2.5, -7.5, 1e3],
         "day": ["2026-01-01", "2026-01-02", "2026-01-31", None, "2027-01-01", "2026-01-02"],
-        "took": ["PT1S", "PT2S", "PT2S", "PT9S", "PT1M", None],
+        "took": ["0:00:01", "0:00:02", "0:00:02", "0:00:09", "0:01:00", None],
         "is_new": [True, False, None, True, True, False],
     }
 ).astype({"is_new": object})

@@ -59,7 +59,10 @@ def test_a_reset_forgets_rows_alarm_and_history(coins, tmp_path):
     watch = watch_of(detector, tmp_path)
     assert watch.observe(np.array([[0, 1]] * 60)).alarm
     assert watch_of(detector, tmp_path).last.alarm  # from its file
+    alarm = watch.times["alarm"]
+    assert alarm == watch.times["rows"]
     result = watch.reset()
+    assert watch.times["alarm"] == alarm  # when it last alarmed is kept
     assert (result.num_rows, result.alarm, result.pvalue) == (0, False, 1.0)
     assert watch.history == [(0, result.log_e_value, 1.0)]
     again = watch_of(detector, tmp_path)

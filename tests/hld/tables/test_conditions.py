@@ -37,7 +37,7 @@ def detector():
 def drawn(detector):
     return [
         dict(zip(("age", "sex", "kids", "member", "x"), row, strict=True))
-        for row in detector.sample(20_000, rng=1).tolist()
+        for row in detector.sample(20_000, rng=1).to_numpy().tolist()
     ]
 
 
@@ -69,7 +69,7 @@ def test_probabilities_are_those_of_rows_and_every_drawn_row_fulfils(detector, d
     assert abs(share - exact) < 4.5 * np.sqrt(max(exact * (1 - exact), 1e-4) / len(known)) + 1.5 * (
         1 - len(known) / len(drawn)
     )
-    rows = detector.sample(300, where=text, rng=2).tolist()
+    rows = detector.sample(300, where=text, rng=2).to_numpy().tolist()
     assert len(rows) == 300
     for row in rows:
         named = dict(zip(("age", "sex", "kids", "member", "x"), row, strict=True))
@@ -177,9 +177,9 @@ def odd_names():
     ],
 )
 def test_odd_names_and_levels_mean_themselves(odd_names, text, fulfils):
-    rows = odd_names.sample(200, where=text, rng=3)
+    rows = odd_names.sample(200, where=text, rng=3).to_numpy()
     assert all(fulfils(row) for row in rows)
-    drawn = odd_names.sample(4000, rng=4)
+    drawn = odd_names.sample(4000, rng=4).to_numpy()
     exact = odd_names.probability(text)
     assert at_least(4000, exact) <= sum(map(fulfils, drawn)) <= at_most(4000, exact)
 
@@ -189,8 +189,8 @@ def test_names_that_look_the_same_are_told_apart():
     import pandas
 
     detector = HLDDetector(num_epochs=2).fit(pandas.DataFrame(table, columns=["\ufb01", "fi"]))
-    assert set(detector.sample(50, where="fi == 1", rng=0)[:, 1]) == {1}
-    assert set(detector.sample(50, where="\ufb01 == 0", rng=0)[:, 0]) == {0}
+    assert set(detector.sample(50, where="fi == 1", rng=0).iloc[:, 1]) == {1}
+    assert set(detector.sample(50, where="\ufb01 == 0", rng=0).iloc[:, 0]) == {0}
 
 
 def test_conditions_are_text_and_possible(detector):
@@ -219,7 +219,9 @@ def of_times():
             "stay": pandas.to_timedelta(rng.integers(0, 2 * 86400, 600), unit="s"),
         }
     )
-    return HLDDetector(num_epochs=3, num_latents=2).fit(frame[list(TIMES)])
+    return HLDDetector(num_epochs=3, num_latents=2, continuous=["when", "day"]).fit(
+        frame[list(TIMES)]
+    )
 
 
 @pytest.mark.thorough
@@ -252,8 +254,8 @@ def of_times():
 )
 def test_times_are_compared_with_texts_as_files_have_them(of_times, text, python):
     every, given = (
-        of_times.sample(4000, rng=1).tolist(),
-        of_times.sample(100, where=text, rng=2).tolist(),
+        of_times.sample(4000, rng=1).astype(object).to_numpy().tolist(),
+        of_times.sample(100, where=text, rng=2).astype(object).to_numpy().tolist(),
     )
     fulfilled = eval(f"lambda when, day, stay, clock: {python}", {"dt": dt})
     assert all(fulfilled(*row) for row in given)

@@ -10,7 +10,6 @@ import pytest
 
 from hld.tables.drawing import condition_probability, cut_circuit, draw_rows
 from hld.tables.schemas.columns import BinColumn, LevelColumn
-from hld.tables.times import as_seconds
 from hld.tables.values import grids, value_tables
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
@@ -144,23 +143,6 @@ def test_cells_are_python_values_none_for_unseen_levels(circuit, tables):
     assert (
         None not in draw_rows(circuit, COLUMNS, tables, 500, where='k in ("a", "b")', rng=2)[:, 0]
     )
-
-
-def test_durations_of_nanoseconds_are_drawn_as_such():
-    """All of 100 to 999 nanoseconds had been drawn as a microsecond, beyond the largest of the training rows."""
-    numbers = np.random.default_rng(3).integers(100, 1000, 2000)
-    column = BinColumn("t", (3e-7, 7e-7), 1e-7, 9.99e-7, "duration")
-    tables = value_tables([column], [numbers / 1e9])
-    circuit = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.5, 0.25]])])
-    rows = draw_rows(circuit, [column], tables, 1000, rng=0)[:, 0]
-    seconds, odd = as_seconds(rows, "duration")
-    assert not odd.any()
-    assert 100 <= seconds.min() * 1e9 < 120 < 980 < seconds.max() * 1e9 <= 999.5
-    for k, rate in enumerate((0.25, 0.5, 0.25)):
-        count = (np.searchsorted(column.edges, seconds, side="right") == k).sum()
-        assert binomial_bounds.at_least(1000, rate) <= count <= binomial_bounds.at_most(1000, rate)
-    some = draw_rows(circuit, [column], tables, 200, where='t < "0:00:00.000000200"', rng=0)[:, 0]
-    assert as_seconds(some, "duration")[0].max() < 2e-7
 
 
 @pytest.mark.parametrize("per_second", [1e6, 1])

@@ -1,6 +1,5 @@
 """Every form of a table gives the same codes: frames, Arrow tables, mappings, structured and masked arrays."""
 
-import dataclasses
 import datetime
 import pathlib
 import re
@@ -93,27 +92,9 @@ def test_columns_of_a_mapping_must_fit_together():
         fit_encoder({"a": [1, 2], "b": [1]})
     with pytest.raises(ValueError, match="column 'a' has 2 dimensions"):
         fit_encoder({"a": np.zeros((2, 2))})
-    for text in ("abc", b"abc"):
-        with pytest.raises(
-            ValueError, match=r"a mapping whose columns must be sequences, found b?'abc'"
-        ):
+    for text in ("abc", b"abc", {0: "x"}, {"x"}):
+        with pytest.raises(ValueError, match="a mapping whose columns must be sequences, found"):
             fit_encoder({"a": text})
-
-
-def test_columns_of_a_mapping_may_be_mappings_of_the_same_rows():
-    frame = pd.DataFrame({"a": [5, 6, 7, 5], "b": list("xyxx")})
-    encoder, shifted = fit_encoder(frame), frame.to_dict()
-    assert encoder == fit_encoder(shifted)  # not the row labels, 0 to 3
-    shifted["b"] = dict(reversed(shifted["b"].items()))
-    np.testing.assert_array_equal(encoder.encode(shifted)[0], encoder.encode(frame)[0])
-    for b in ({0: "x", 1: "y", 2: "x", 4: "x"}, list("xyxx")):
-        with pytest.raises(
-            ValueError,
-            match=r"`table` is a mapping of mappings .* the same labels .*'b' has others",
-        ):
-            fit_encoder({**shifted, "b": b})
-    with pytest.raises(ValueError, match="column 'b' is a set, whose cells have no order"):
-        fit_encoder({"a": [1, 2], "b": {"x", "y"}})
 
 
 def test_holes_in_a_dictionary_are_missing():
@@ -147,14 +128,6 @@ class Visit(NamedTuple):
     seconds: float
 
 
-@dataclasses.dataclass
-class Order:
-    """The same columns in the other order."""
-
-    seconds: float
-    page: str
-
-
 def queried(columns):
     """Two rows of a database, and which columns in which order."""
     connection = sqlite3.connect(":memory:")
@@ -168,8 +141,6 @@ def queried(columns):
     "rows",
     [
         [Visit("a", 1.5), Visit("b", None)],
-        [Order(1.5, "a"), Order(None, "b")],
-        (Visit("a", 1.5), Order(None, "b")),
         [{"seconds": 1.5, "page": "a"}, Visit("b", None)],
         queried("page, seconds"),
         queried("seconds, page"),
@@ -339,7 +310,6 @@ def masked(cells):
         lambda cells: as_pandas(pd.array(cells, dtype="Int64"), None).astype("category"),
         lambda cells: as_polars(cells, "Int64"),
         lambda cells: as_polars(cells, "UInt64"),
-        lambda cells: as_polars(cells, "Int128"),
         masked,
         lambda cells: [[cell] for cell in cells],
     ],
@@ -351,7 +321,6 @@ def masked(cells):
         "category",
         "polars Int64",
         "polars UInt64",
-        "polars Int128",
         "masked",
         "lists",
     ],
@@ -369,7 +338,6 @@ def test_large_whole_numbers_stay_what_they_are(cells, frame):
     [
         lambda cells: as_pandas(cells, "UInt64"),
         lambda cells: as_polars(cells, "UInt64"),
-        lambda cells: as_polars(cells, "Int128"),
     ],
 )
 def test_the_largest_unsigned_numbers(frame):
@@ -445,7 +413,6 @@ def in_chunks(cells):
         as_arrow,
         in_chunks,
         lambda cells: as_polars(cells, "Int64")["x"],
-        lambda cells: as_polars(cells, "Int128")["x"],
         lambda cells: pd.Series(cells, dtype="Int64"),
         lambda cells: pd.array(cells, dtype="Int64"),
         lambda cells: as_pandas(cells, "int64[pyarrow]")["x"],
@@ -454,7 +421,6 @@ def in_chunks(cells):
         "arrow",
         "chunks",
         "polars",
-        "polars Int128",
         "pandas",
         "extension array",
         "arrow in pandas",

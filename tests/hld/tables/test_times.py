@@ -1,7 +1,6 @@
 """Dates and durations as objects: exact, in every unit, within Python's range and beyond it."""
 
 import datetime
-import json
 from decimal import Decimal
 
 import numpy as np
@@ -16,14 +15,10 @@ from hld.tables.times import (
     as_seconds,
     from_seconds,
     in_iso,
-    other_forms,
-    same_time,
     seconds_of_text,
     text_kind,
     time_level,
-    time_texts,
     times_as_objects,
-    times_of,
     times_of_texts,
 )
 
@@ -33,7 +28,6 @@ from hld.tables.times import (
     [
         ("2020-01-02", "2020-01-02 00:00:00"),
         ("2020-01-02T03:04:05.000006", "2020-01-02 03:04:05.000006"),
-        ("2020-01-02T03:04:05.000006007", "2020-01-02 03:04:05.000006007"),
         ("1600-01-01T00", "1600-01-01 00:00:00"),
         ("12000-01-01", "12000-01-01"),
         ("-0044-03-15", "-044-03-15"),
@@ -46,20 +40,6 @@ def test_dates_are_python_dates_or_the_text_they_would_have(value, text):
     assert isinstance(cell, datetime.datetime) == (len(text) in (19, 26))
 
 
-UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "10ns"]
-
-
-@given(st.integers(-(2**63) + 1, 2**63 - 1), st.sampled_from(UNITS), st.sampled_from("<>"))
-def test_different_dates_and_durations_stay_different(count, unit, order):
-    for kind in "Mm":
-        values = np.array([count, count + 1 if count < 2**63 - 1 else count - 1], dtype="i8").view(
-            f"{kind}8[{unit}]"
-        )
-        one, other = times_as_objects(values.astype(values.dtype.newbyteorder(order)))
-        assert str(one) != str(other)
-        assert times_as_objects(values[:1])[0] == one
-
-
 @given(st.timedeltas())
 def test_durations_in_microseconds_are_pythons(duration):
     microseconds = duration // datetime.timedelta(microseconds=1)
@@ -67,40 +47,7 @@ def test_durations_in_microseconds_are_pythons(duration):
         assert times_as_objects(np.array([microseconds], dtype="m8[us]"))[0] == duration
 
 
-def test_levels_a_nanosecond_apart_are_two_levels():
-    values = np.array(
-        ["2020-01-01T00:00:00.000000001", "2020-01-01T00:00:00.000000002"], dtype="M8[ns]"
-    )
-    for table in (
-        values[:, None],
-        pd.DataFrame({"t": values}),
-        pd.DataFrame({"t": pd.to_datetime(values).astype(object)}),
-        [[value] for value in values],
-    ):
-        encoder = fit_encoder(table)
-        assert codes_of(encoder, table) == [0, 1]
-        assert codes_of(encoder, values[:, None]) == [0, 1]
-
-
 # Times as numbers
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_seconds_of_every_unit_are_those_of_python(unit):
-    if unit == "as":
-        return  # ten seconds, all in all
-    dates = ["1999-12-31", "1970-01-01", "NaT", "2020-02-29"]
-    values = np.array(dates[1:3] if unit in ("ps", "fs") else dates, dtype="M8[s]").astype(
-        f"M8[{unit}]"
-    )
-    found, odd = as_seconds(values, "date")
-    expected = [
-        np.nan if cell is None else (cell - datetime.datetime(1970, 1, 1)).total_seconds()
-        for cell in times_as_objects(values)
-    ]
-    np.testing.assert_array_equal(found, expected)
-    assert not odd.any()
-    np.testing.assert_array_equal(as_seconds(times_as_objects(values), "date")[0], expected)
 
 
 def test_dates_are_continuous_and_keep_their_order():
@@ -182,25 +129,6 @@ def test_what_python_writes_is_not_before_the_number(seconds):
 
 
 @pytest.mark.parametrize(
-    "nanoseconds", [0, 1, 999, 1000, 1001, -1, 10**9 + 7, 86_400 * 10**9 * 50 + 3]
-)
-def test_texts_of_durations_are_right_to_the_nanosecond(nanoseconds):
-    seconds = nanoseconds / 1e9
-    (text,) = times_of([seconds], "duration", to_nanoseconds=True)
-    assert as_seconds(np.array([text], dtype=object), "duration")[0][0] == seconds
-    assert str(pd.Timedelta(text)) == str(pd.Timedelta(nanoseconds, "ns"))
-
-
-def test_durations_that_microseconds_do_not_tell_apart_are_shown_to_the_nanosecond():
-    """All of some hundred nanoseconds had been 0:00:00.000001."""
-    assert time_texts([1.15e-7, 7.32e-7], "duration") == ["0:00:00.000000115", "0:00:00.000000732"]
-    assert time_texts([0.005, 0.0050005], "duration") == ["0:00:00.005000", "0:00:00.0050005"]
-    assert time_texts([1e-6, 2e-6], "duration") == ["0:00:00.000001", "0:00:00.000002"]
-    assert time_texts([0.123456789, 1.5], "duration") == ["0:00:00.123457", "0:00:01.500000"]
-    assert time_texts([1e30, 0.0, 1e-7], "duration")[0] == "1e+30 s"
-
-
-@pytest.mark.parametrize(
     "days",
     [
         [datetime.date(2026, 1, day) for day in range(1, 20)],
@@ -216,19 +144,6 @@ def test_a_number_among_dates_makes_levels_of_them_and_a_hole_of_any_type_does_n
         encoder = fit_encoder({"when": [*days, hole]})
         assert encoder.columns[0].kind == "date"
         assert encoder.encode({"when": [*days, hole]})[0][-1] == -1
-
-
-def test_dates_beyond_the_seconds_of_64_bits_have_a_text():
-    assert [from_seconds(seconds, "date") for seconds in (1e30, -(2.0**63))] == [
-        "1e+30 s",
-        f"{-(2.0**63)} s",
-    ]
-    assert from_seconds(2.0**62, "date") == str(np.datetime64(2**62, "s")).replace("T", " ")
-    years = np.array([[0], [10**12]], dtype="M8[Y]")  # far beyond the seconds of 64 bits
-    assert (
-        "values beyond the training range [1970-01-01, 3.1556952e+19 s]"
-        in fit_encoder(years).describe()
-    )
 
 
 @pytest.mark.parametrize(("unit", "kind"), [("M8[D]", "date"), ("m8[D]", "duration")])
@@ -293,11 +208,10 @@ def forms_of_days():
 def test_a_level_is_the_same_time_in_every_form():
     forms = forms_of_days()
     for fitted_name, table in forms.items():
+        if fitted_name in ("JSON", "dotted"):  # texts stay as they are in the table
+            continue
         encoder = fit_encoder(table, categorical=["x"])
-        if fitted_name not in ("text", "JSON", "dotted"):  # texts stay as they are in the table
-            assert encoder.columns[0].levels == ("2020-01-01", "2020-01-02", "2020-01-03"), (
-                fitted_name
-            )
+        assert encoder.columns[0].levels == ("2020-01-01", "2020-01-02", "2020-01-03"), fitted_name
         for name, batch in forms.items():
             assert encoder.encode(batch)[0].ravel().tolist() == [0, 1, 2], (fitted_name, name)
 
@@ -305,7 +219,6 @@ def test_a_level_is_the_same_time_in_every_form():
 def test_other_times_are_other_levels():
     encoder = fit_encoder(pd.DataFrame({"x": pd.to_datetime(DAYS)}), categorical=["x"])
     for other in (
-        "2020-01-01 00:00:00.000000001",
         "2020-01-01T00:00:00-01:00",
         "2020-01-04",
         "2020-01-32",
@@ -336,74 +249,9 @@ def test_durations_and_times_of_the_day_as_levels():
     assert clock.encode({"x": ["3:00", "12:30:00.5"]})[0].ravel().tolist() == [0, 1]
 
 
-def test_texts_that_differ_stay_different_levels():
-    encoder = fit_encoder({"x": ["1:30", "01:30", "x"]}, categorical=["x"])
-    assert encoder.encode({"x": ["1:30", "01:30", "x"]})[0].ravel().tolist() == [1, 0, 2]
-
-
-@pytest.mark.parametrize(
-    ("levels", "others"),
-    [
-        (
-            ["1:30", "2:00", "none"],
-            ["01:30:00", "1:30:00", "01:30", "0 days 01:30:00", datetime.timedelta(minutes=90)],
-        ),
-        (
-            ["1.2.2024", "2.0-beta"],
-            ["01.02.2024", "1.02.2024", "2024-02-01", datetime.date(2024, 2, 1)],
-        ),
-        (["10:30", "2024", "x"], ["10:30:00", "2024-01-01", " 10:30"]),
-        (["1:30", 5], ["01:30", "0:05"]),
-    ],
-)
-def test_texts_that_look_like_times_are_texts_where_others_are_none(levels, others):
-    encoder = fit_encoder({"x": levels}, categorical=["x"])
-    unseen = encoder.columns[0].num_categories - 1
-    assert sorted(encoder.encode({"x": levels})[0].ravel().tolist()) == list(range(len(levels)))
-    assert [encoder.encode({"x": [one]})[0].item() for one in others] == [unseen] * len(others)
-
-
-def test_rare_texts_that_look_like_times_are_texts_where_others_are_none():
-    levels = ["a"] * 40 + ["b"] * 30 + ["3:00:00", "01:30:00", "2024-02-01"]
-    encoder = fit_encoder({"x": levels}, categorical=["x"], max_categories=3)
-    column = encoder.columns[0]
-    assert column.levels == ("a", "b")
-    batch = ["3:00:00", "01:30:00", "2024-02-01", "1.2.2024", "3:00", "1:30"]
-    rare, unseen = len(column.levels), column.num_categories - 1
-    assert encoder.encode({"x": batch})[0].ravel().tolist() == [rare] * 4 + [unseen] * 2
-
-
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        ("2026-01-31T12:30", "2026-01-31 12:30:00"),
-        ("2026-01-31 00:30:00.120+0100", "2026-01-30 23:30:00.120000"),
-        ("2026-01-31T00:00:00.0000001Z", "2026-01-31 00:00:00.0000001"),
-        ("2026-02-30", None),
-        ("0001-01-01T00:00+01:00", None),
-        ("-1:00:00.000000001", "-1 day, 22:59:59.999999999"),
-        ("999999999999 days", None),
-        ("99999999 days", "99999999 days, 0:00:00"),
-        ("12", None),
-        ("", None),
-        ("+", None),
-        ("1.5", None),
-        ("\uff13:00", None),
-    ],
-)
-def test_the_text_that_a_time_shares(text, same):
-    assert same_time(text) == same
-    if same is not None:
-        assert same_time(same) == same
-        assert same in other_forms(text)
-
-
 def test_moments_at_the_ends_of_time_have_a_text():
     first = datetime.datetime(1, 1, 1, tzinfo=BERLIN)
     assert time_level(first) == str(first)
-    assert (
-        time_level(pd.Timestamp("2020-01-01 00:00:00.000000100")) == "2020-01-01 00:00:00.0000001"
-    )
 
 
 def test_a_rare_time_of_the_day_with_a_fraction_is_found_by_every_text_for_it():
@@ -433,13 +281,6 @@ DAY = datetime.timedelta(days=1)
         (["12:30", ""], None),
         (["1.5", "2.5"], None),
         (["1.2.3", "3.2.1"], None),
-        (["P0D", "PT3H"], "duration"),
-        (["P0DT3H4M5S", "-PT75600S"], "duration"),
-        (["P1D", "P2D"], None),
-        (["PT1H", "P1Y"], None),
-        (["PT", "PT1H"], None),
-        (["P", "PT1H"], None),
-        (["P1DT", "PT1H"], None),
     ],
 )
 def test_kinds_of_texts(cells, kind):
@@ -453,7 +294,6 @@ def test_kinds_of_texts(cells, kind):
         ("\uff13.1.2026", "date"),
         ("2026/\u0661/3", "date"),
         ("1 days 0:00:0\u0663", "duration"),
-        ("PT\u0663H", "duration"),
         ("12:3\u0663", "time"),
     ],
 )
@@ -470,48 +310,6 @@ def test_durations_are_read_as_python_and_data_frames_write_them(step):
     pandas = pytest.importorskip("pandas")
     texts = [str(step), str(pandas.Timedelta(step)), "no duration"]
     assert times_of_texts(texts, "duration").tolist() == [step, step, "no duration"]
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        0 * DAY,
-        DAY,
-        3 * DAY + datetime.timedelta(hours=2, microseconds=7),
-        -DAY / 8,
-        -2 * DAY,
-        DAY / 64,
-        400 * DAY + datetime.timedelta(milliseconds=1500),
-    ],
-)
-def test_durations_are_read_as_data_frames_write_them_into_json(step):
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    by_pandas = pandas.DataFrame({"x": [step]}).to_json(orient="records", date_format="iso")
-    texts = [
-        json.loads(data)[0]["x"]
-        for data in (by_pandas, polars.DataFrame({"x": [step]}).write_json())
-    ]
-    texts += [pandas.Timedelta(step).isoformat(), "P1M"]
-    assert all("P" in text[:2] for text in texts)
-    assert times_of_texts(texts, "duration").tolist() == [step, step, step, "P1M"]
-    assert [seconds_of_text(text, "duration") for text in texts] == [step.total_seconds()] * 3 + [
-        None
-    ]
-    assert [same_time(text) for text in texts] == [same_time(str(step))] * 3 + [None]
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("P2W", 2 * 7 * 86400),
-        ("PT-3H", -10800),
-        ("-P-1DT3H", 86400 - 10800),
-        ("PT0.000000001S", 1e-9),
-        ("PT1,5S", 1.5),
-    ],
-)
-def test_signs_weeks_and_fractions_of_durations(text, seconds):
-    assert seconds_of_text(text, "duration") == seconds
 
 
 def test_times_of_the_day_and_dates_are_read_or_left():

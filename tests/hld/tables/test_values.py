@@ -89,7 +89,7 @@ def test_the_smallest_and_the_largest_value_are_drawn_as_often_as_rows_have_them
     rng, n = np.random.default_rng(0), 3000
     table = {"value": np.array(values)[rng.integers(3, size=n)], "other": rng.normal(size=n)}
     detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(table)
-    drawn = detector.sample(n, rng=1)[:, 0]
+    drawn = detector.sample(n, rng=1).iloc[:, 0].tolist()
     for value in values:
         text = f"'{value}'" if isinstance(value, np.datetime64) else value
         found = sum(
@@ -107,7 +107,7 @@ def test_rows_drawn_without_a_condition_have_the_probability_of_each_value():
     rng, n = np.random.default_rng(3), 40_000
     table = {"value": rng.integers(0, 40, size=4000), "other": rng.normal(size=4000)}
     detector = hld.HLDDetector(num_latents=2, num_epochs=3, continuous=["value"]).fit(table)
-    counts = np.bincount(detector.sample(n, rng=4)[:, 0].astype(int), minlength=40)
+    counts = np.bincount(detector.sample(n, rng=4).iloc[:, 0].astype(int), minlength=40)
     for value, count in enumerate(counts.tolist()):
         rate = detector.probability(f"value == {value}")
         assert binomial_bounds.at_least(n, rate) <= count <= binomial_bounds.at_most(n, rate)
@@ -165,7 +165,7 @@ def test_the_largest_doubles_are_saved_loaded_and_drawn(tmp_path, make):
     loaded = hld.load(tmp_path / "m.hld")
     assert loaded.encoder_ == detector.encoder_
     rows = loaded.sample(2000, rng=1)
-    drawn = rows[:, 0].astype(float)
+    drawn = rows.iloc[:, 0].to_numpy(float)
     assert np.isfinite(drawn).all()
     assert table["v"].min() <= drawn.min()
     assert drawn.max() <= table["v"].max()
@@ -173,7 +173,7 @@ def test_the_largest_doubles_are_saved_loaded_and_drawn(tmp_path, make):
         below = int((drawn <= mark).sum())
         # the circuit and 64 quantiles know the share of 400 rows to a few hundredths
         assert abs(below / 2000 - (table["v"] <= mark).mean()) < 0.06
-    assert (loaded.sample(20, where="v > 0.5", rng=0)[:, 0].astype(float) > 0.5).all()
+    assert (loaded.sample(20, where="v > 0.5", rng=0).iloc[:, 0].astype(float) > 0.5).all()
     assert loaded.test(table).pvalue == detector.test(table).pvalue
 
 

@@ -116,6 +116,26 @@ def test_minibatches_average_flows(rng, step_size):
         np.testing.assert_allclose(mine, others, rtol=1e-10)
 
 
+def test_a_pseudocount_per_step_is_added_to_the_flows_of_each_minibatch(rng):
+    """Steps of size 1 forget what was before: each is an M-step on the flows of its own 20, 20 and 10 rows."""
+    circuit = zoo.circuits()["rat_like"]
+    data = zoo.rows_with_holes(circuit, rng, 50)
+    order, expected = np.random.default_rng(5).permutation(50), circuit
+    for first in range(0, 50, 20):
+        rows = data[order[first : first + 20]]
+        expected = maximize(expected, expected_flows(expected, rows), pseudocount=0.3)
+    options = {"num_epochs": 1, "pseudocount": 0.3, "batch_size": 20, "step_size": 1, "rng": 5}
+    fitted, _ = fit_em(circuit, data, pseudocount_per="step", **options)
+    found, wanted = (np.exp(log_likelihood(one, data)) for one in (fitted, expected))
+    np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    once, _ = fit_em(circuit, data, **options)  # the control smooths less
+    assert not np.allclose(np.exp(log_likelihood(once, data)), found, rtol=1e-3)
+    full = [
+        fit_em(circuit, data, num_epochs=2, pseudocount_per=per)[0] for per in ("epoch", "step")
+    ]
+    assert full[0] == full[1]  # with all rows in each step a step is an epoch
+
+
 def test_minibatches_without_weight_change_nothing(rng):
     start = hclt(rng.integers(0, 2, size=(30, 3)), 2, rng=0)
     rows = rng.integers(0, 2, size=(60, 3))
@@ -336,6 +356,7 @@ def test_options_that_are_not_there_or_given_twice_are_refused():
         (EMSteps, {"batch_size": 2.0}, TypeError),
         (EMSteps, {"step_size": 0}, ValueError),
         (EMSteps, {"step_size": 1.01}, ValueError),
+        (EMSteps, {"pseudocount_per": "batch"}, ValueError),
         (EMWatch, {"tolerance": -1e-9}, ValueError),
         (EMWatch, {"tolerance": np.nan}, ValueError),
         (EMWatch, {"progress": 1}, TypeError),

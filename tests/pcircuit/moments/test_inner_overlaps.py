@@ -15,7 +15,7 @@ def near_uniform(rng, K, C, step):
 
 @pytest.mark.parametrize("step", [2.0**-10, 2.0**-26])
 @pytest.mark.parametrize("which", ["likelihoods that hardly vary", "sums that hardly differ"])
-def test_correlations_keep_their_digits(which, step, engine):
+def test_correlations_keep_their_digits(which, step):
     """One region with four children of three units: its products and sums are made with some sixteen roundings."""
     rng = np.random.default_rng(7)
     of_tables, of_weights = (step, 0.5) if which == "likelihoods that hardly vary" else (0.5, step)

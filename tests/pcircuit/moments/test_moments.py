@@ -1,4 +1,4 @@
-"""Exact moments: enumeration = dense recursion = linear-time recursion = operator, on both engines."""
+"""Exact moments: enumeration = dense recursion = linear-time recursion = operator."""
 
 import itertools
 
@@ -6,7 +6,6 @@ import naive
 import numpy as np
 import pytest
 import zoo
-from engines import ENGINES, needs_numba
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,14 +52,14 @@ def assert_all_agree(circuit, nodes, weights=None, enumerated=None):
 
 
 @pytest.mark.parametrize("name", zoo.circuits())
-def test_all_units_of_every_kind_of_circuit(name, engine):
+def test_all_units_of_every_kind_of_circuit(name):
     circuit = zoo.circuits()[name]
     assert_all_agree(circuit, np.arange(circuit.num_nodes))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "kinds"), CASES)
-def test_zoo_against_enumeration(name, kinds, engine):
+def test_zoo_against_enumeration(name, kinds):
     circuit = zoo.circuits()[name]
     assert_all_agree(
         circuit, select_nodes(circuit, [kind for kind in kinds if kind in circuit.nodes.kind])
@@ -69,7 +68,7 @@ def test_zoo_against_enumeration(name, kinds, engine):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", zoo.circuits())
-def test_every_single_node(name, engine):
+def test_every_single_node(name):
     circuit = zoo.circuits()[name]
     mean, covariance = naive.hlv_moments(circuit, np.arange(circuit.num_nodes))
     for node in range(circuit.num_nodes):
@@ -79,7 +78,7 @@ def test_every_single_node(name, engine):
 
 
 @pytest.mark.parametrize("num_variables", [5, 7])
-def test_learned_structures(num_variables, engine):
+def test_learned_structures(num_variables):
     """RAT-SPNs (with v-tree nodes of one child) and Hidden Chow-Liu trees as the library builds them."""
     circuit = rat_spn([2] * num_variables, num_units=3, depth=2, rng=1)
     assert_all_agree(circuit, np.arange(circuit.num_nodes))
@@ -92,36 +91,10 @@ def test_learned_structures(num_variables, engine):
     circuit=zoo.circuit_strategy(max_variables=6, max_units=4, max_categories=4),
     seed=st.integers(0, 2**32 - 1),
 )
-@pytest.mark.parametrize("name", ENGINES)
-def test_random_circuits_subsets_orders_and_weights(circuit, seed, name):
+def test_random_circuits_subsets_orders_and_weights(circuit, seed):
     rng = np.random.default_rng(seed)
     nodes = rng.permutation(circuit.num_nodes)[: rng.integers(1, circuit.num_nodes + 1)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PCIRCUIT_ENGINE", name)
-        assert_all_agree(circuit, nodes, rng.uniform(0.1, 3, len(nodes)))
-
-
-@needs_numba
-@given(
-    circuit=zoo.circuit_strategy(min_variables=4, max_variables=9, max_units=5, max_categories=4)
-)
-def test_kernels_equal_numpy(circuit):
-    results = []
-    for name in ENGINES:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("PCIRCUIT_ENGINE", name)
-            moments = exact_moments(circuit, np.arange(circuit.num_nodes))
-            results.append(
-                (
-                    moments.mean,
-                    moments.diagonal(),
-                    np.array([moments.trace_sq]),
-                    moments.covariance(),
-                    moments.operator() @ np.ones((circuit.num_nodes, 2)),
-                )
-            )
-    for left, right in zip(*results, strict=True):
-        assert_same(left, right, max(np.abs(right).max(), 1e-4))
+    assert_all_agree(circuit, nodes, rng.uniform(0.1, 3, len(nodes)))
 
 
 def many_units(rng, num_units=6):
@@ -132,7 +105,7 @@ def many_units(rng, num_units=6):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_columns_and_gram_tensors_agree_with_the_dense_recursion(seed, engine):
+def test_columns_and_gram_tensors_agree_with_the_dense_recursion(seed):
     """Nine variables are too many to enumerate five categories each, but not for the dense recursion."""
     circuit = many_units(seed)
     for nodes in (np.arange(circuit.num_nodes), select_nodes(circuit)):
@@ -144,7 +117,7 @@ def test_columns_and_gram_tensors_agree_with_the_dense_recursion(seed, engine):
 
 
 @pytest.mark.parametrize(("seed", "sparse"), [(7, False), (11, True)])
-def test_large_regions_are_computed_in_blocks(seed, sparse, engine):
+def test_large_regions_are_computed_in_blocks(seed, sparse):
     """More products and columns than fit one temporary array."""
     circuit = zoo.random_circuit(
         seed, num_variables=5, max_units=48, max_categories=6, sparse=sparse
@@ -166,25 +139,12 @@ def test_large_regions_are_computed_in_blocks(seed, sparse, engine):
 
 
 def test_blocks_of_any_size_give_the_same(monkeypatch):
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     circuit = many_units(1)
     expected = exact_moments(circuit).trace_sq
     for size in (1, 100):
         monkeypatch.setattr("pcircuit.moments.unit_pairs.BLOCK", size)
         monkeypatch.setattr("pcircuit.moments.inner_overlaps.BLOCK", size)
         assert exact_moments(circuit).trace_sq == pytest.approx(expected, rel=EXACT)
-
-
-@needs_numba
-def test_engines_chosen_without_the_variable(monkeypatch):
-    monkeypatch.delenv("PCIRCUIT_ENGINE", raising=False)
-    assert exact_moments(zoo.hclt_like())._cache["arrays"] is None  # small: NumPy
-    large = zoo.random_circuit(0, num_variables=60)
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
-    assert exact_moments(large)._cache["arrays"] is not None
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "fortran")
-    with pytest.raises(ValueError, match="PCIRCUIT_ENGINE is 'fortran'"):
-        exact_moments(large)
 
 
 # -- the statistic these moments are for -------------------------------------------------------------------------------

@@ -1,13 +1,10 @@
 """What moments are asked for and say: orders, operators, what is kept, threads, copies, refused arguments."""
 
-import copy
-import pickle
 import threading
 
 import numpy as np
 import pytest
 import zoo
-from engines import needs_numba
 
 import pcircuit.moments.moments
 from hld import exact_moments, select_nodes
@@ -29,7 +26,7 @@ def test_default_nodes_are_inputs_and_sums():
     assert repr(moments).startswith("Moments(5 nodes of Circuit(2 variables")
 
 
-def test_blocks_of_the_covariance_in_any_order(engine, rng):
+def test_blocks_of_the_covariance_in_any_order(rng):
     circuit = zoo.nary()
     nodes = rng.permutation(circuit.num_nodes)
     weights = rng.uniform(0.5, 2, len(nodes))
@@ -44,7 +41,7 @@ def test_blocks_of_the_covariance_in_any_order(engine, rng):
         )
 
 
-def test_order_of_nodes_is_the_order_of_all_results(engine, rng):
+def test_order_of_nodes_is_the_order_of_all_results(rng):
     circuit = zoo.rat_like()
     ascending = exact_moments(circuit)
     order = rng.permutation(len(ascending.nodes))
@@ -59,7 +56,7 @@ def test_order_of_nodes_is_the_order_of_all_results(engine, rng):
     assert moments.trace_sq == ascending.trace_sq
 
 
-def test_operator_is_a_symmetric_linear_operator(engine, rng):
+def test_operator_is_a_symmetric_linear_operator(rng):
     moments = exact_moments(zoo.irregular_csr())
     operator, m = moments.operator(), len(moments.nodes)
     dense = moments.covariance()
@@ -75,7 +72,7 @@ def test_operator_is_a_symmetric_linear_operator(engine, rng):
     assert (operator @ np.zeros((m, 0))).shape == (m, 0)
 
 
-def test_leading_eigenvalues_by_lanczos(engine):
+def test_leading_eigenvalues_by_products():
     moments = exact_moments(zoo.hclt_like(), np.arange(34))
     all_of_them = moments.eigenvalues()
     assert len(all_of_them) == 34
@@ -88,7 +85,7 @@ def test_leading_eigenvalues_by_lanczos(engine):
         np.testing.assert_array_equal(fresh.eigenvalues(k), fresh.eigenvalues(k))
 
 
-def test_eigenvalues_of_a_covariance_that_is_zero(engine):
+def test_eigenvalues_of_a_covariance_that_is_zero():
     circuit = zoo.single_units()
     certain = Circuit(
         circuit.vtree,
@@ -134,7 +131,7 @@ def test_arguments_are_not_changed_and_not_referenced():
     assert moments.node_weights.tolist() == [1.0, 2.0, 0.5]
 
 
-def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
+def test_lazy_results_are_computed_once_by_threads(monkeypatch):
     circuit = zoo.random_circuit(
         0, num_variables=12, max_units=pcircuit.moments.moments.EAGER_UNITS + 1
     )
@@ -143,14 +140,14 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
     )
     expected = exact_moments(circuit)
     calls = []
-    for name in ("means_and_traces", "all_parts"):
-        original = getattr(pcircuit.moments.routes, name)
+    for name in ("means_and_traces", "leading_eigenpairs"):
+        original = getattr(pcircuit.moments.moments, name)
 
         def counted(*args, _name=name, _original=original, **options):
             calls.append(_name)
             return _original(*args, **options)
 
-        monkeypatch.setattr(pcircuit.moments.routes, name, counted)
+        monkeypatch.setattr(pcircuit.moments.moments, name, counted)
     moments = exact_moments(circuit)
     results, start = [], threading.Barrier(6)
 
@@ -169,30 +166,12 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(calls) == [
-        "all_parts",
-        "means_and_traces",
-        "means_and_traces",
-    ]  # one for the mean, one for the squares
+    assert calls.count("means_and_traces") == 2  # one for the mean, one for the squares
+    assert calls.count("leading_eigenpairs") == 1
     for trace_sq, values, product in results:
         assert trace_sq == expected.trace_sq
         np.testing.assert_array_equal(values, expected.eigenvalues(3))
         np.testing.assert_array_equal(product, expected.operator() @ np.ones(len(moments.nodes)))
-
-
-@needs_numba
-def test_kernels_are_compiled_once_for_circuits_and_their_copies(monkeypatch):
-    """A copy's arrays can be written to where those of the original cannot: to Numba, another type."""
-    from pcircuit.moments.kernels import operator, traces
-
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
-    moments = exact_moments(zoo.hclt_like())
-    for one in (moments, copy.deepcopy(moments), pickle.loads(pickle.dumps(moments))):
-        assert one.trace_sq == moments.trace_sq
-        np.testing.assert_array_equal(
-            one.operator() @ np.ones(len(one.mean)), moments.operator() @ np.ones(len(one.mean))
-        )
-    assert len(traces.linear_moments.signatures) == len(operator.apply_covariance.signatures) == 1
 
 
 @pytest.mark.parametrize("name", zoo.unnormalized_circuits())
@@ -275,7 +254,7 @@ def test_the_largest_and_smallest_node_weights_leave_the_traces_numbers():
         assert moments.trace_sq / weight**4 == pytest.approx(plain.trace_sq, rel=1e-12)
 
 
-def test_weights_whose_product_overflows_leave_variances_numbers(engine):
+def test_weights_whose_product_overflows_leave_variances_numbers():
     """1e160 squared is infinite, and times the variance of a constant, which is zero, it was NaN."""
     inputs = [InputRegion(v, [[0.5, 0.5], [0.2, 0.8]]) for v in (0, 1)]  # product 4 is constant
     circuit = Circuit(VTree.balanced(2), [*inputs, InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
@@ -284,7 +263,7 @@ def test_weights_whose_product_overflows_leave_variances_numbers(engine):
     np.testing.assert_allclose(covariance, expected, rtol=1e-12)
 
 
-def test_a_constant_with_a_large_weight_adds_no_rounding_to_the_trace_of_the_square(engine, rng):
+def test_a_constant_with_a_large_weight_adds_no_rounding_to_the_trace_of_the_square(rng):
     circuit = Circuit(
         VTree.from_nested([[0, 1], 2]),
         [  # product 0 is constant

@@ -5,7 +5,6 @@ import tracemalloc
 import numpy as np
 import precise
 import pytest
-from engines import ENGINES, needs_numba
 
 from hld import exact_moments, select_nodes
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
@@ -92,19 +91,17 @@ def degenerate_circuit(name, step, seed):
 
 @pytest.mark.parametrize("step", TINY_STEPS)
 @pytest.mark.parametrize("name", DEGENERATE)
-def test_near_degenerate_circuits_keep_their_digits(name, step, monkeypatch):
+def test_near_degenerate_circuits_keep_their_digits(name, step):
     """Relative errors against fifty digits stay under 1e-12, where E[l l'] - mu mu' has no digit left."""
     circuit = degenerate_circuit(name, step, seed=7)
     for nodes in (select_nodes(circuit), select_nodes(circuit, ("product", "sum"))):
         exact = exact_traces(circuit, nodes)
-        for engine in ENGINES:
-            monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
-            found = exact_moments(circuit, nodes)
-            errors = precise.relative_errors([found.trace, found.trace_sq], np.array(exact))
-            assert (errors < 1e-12).all(), engine
+        found = exact_moments(circuit, nodes)
+        errors = precise.relative_errors([found.trace, found.trace_sq], np.array(exact))
+        assert (errors < 1e-12).all()
 
 
-def test_units_that_exclude_each_other_leave_no_rounding_error(engine):
+def test_units_that_exclude_each_other_leave_no_rounding_error():
     """A product that is zero everywhere has variance 0, not 1e-17, although its factors have means of 1/2."""
     indicators = np.eye(2)
     circuit = Circuit(
@@ -172,12 +169,10 @@ def dirichlet(rng, num_categories):
 @pytest.mark.parametrize(
     "parents", [lambda V: np.arange(V) - 1, balanced_parents], ids=["chain", "tree"]
 )
-def test_image_of_784_variables_with_256_categories(parents, engine, rng):
-    """At the root E[p^2] is about 10**-4000.  NumPy has a quarter of the image, whose root is at 10**-1000."""
+def test_half_an_image_with_256_categories(parents, rng):
+    """At the root E[p^2] is about 10**-2000."""
     inputs, weights = dirichlet(rng, 256)
-    moments = exact_moments(
-        latent_tree(parents(784 if engine == "numba" else 196), 4, inputs(4), weights)
-    )
+    moments = exact_moments(latent_tree(parents(392), 4, inputs(4), weights))
     assert_sound(moments)
     assert moments.mean[-1] == 0  # the root's likelihood underflows and contributes zero
 
@@ -190,17 +185,15 @@ VTREES = {
 }
 
 
-@needs_numba
-@pytest.mark.parametrize("V", [4_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("V", [400, pytest.param(20_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", VTREES)
-def test_thousands_of_binary_variables(name, V, monkeypatch, rng):
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")  # NumPy takes 15 s
+def test_hundreds_of_binary_variables(name, V, rng):
     inputs, weights = dirichlet(rng, 2)
     assert_sound(exact_moments(on_vtree(VTREES[name](V), 4, inputs(4), weights)), dense=False)
 
 
 @pytest.mark.parametrize("make", [VTree.right_linear, VTree.balanced])
-def test_zero_probabilities_everywhere(make, engine, rng):
+def test_zero_probabilities_everywhere(make, rng):
     def one_hot(K, n):
         return np.eye(n)[rng.integers(0, n, K)]
 
@@ -217,7 +210,7 @@ def test_zero_probabilities_everywhere(make, engine, rng):
 
 
 @pytest.mark.parametrize("zeros", [False, True])
-def test_one_unit_regions(zeros, engine, rng):
+def test_one_unit_regions(zeros, rng):
     """Independent variables: l of a scope is the product of the l below, so its moments are products too."""
     inputs, weights = dirichlet(rng, 3)
     tables = (lambda: np.eye(3)[rng.integers(0, 3, 1)]) if zeros else inputs(1)
@@ -241,7 +234,7 @@ def test_one_unit_regions(zeros, engine, rng):
     )
 
 
-def test_weights_bring_likelihoods_of_large_scopes_into_range(engine, rng):
+def test_weights_bring_likelihoods_of_large_scopes_into_range(rng):
     """With w = 1 / mu the coordinates are of order one, also where E[l^2] alone is below the smallest double."""
     inputs, weights = dirichlet(rng, 16)
     circuit = on_vtree(VTree.balanced(256), 3, inputs(3), weights)

@@ -50,7 +50,7 @@ def test_selected_inputs_are_columns_of_the_tables_whether_or_not_these_are_at_h
 
 
 @pytest.mark.parametrize("V", [530, 1040])
-def test_units_whose_overlap_is_hardly_a_double_keep_their_exponents(V, engine):
+def test_units_whose_overlap_is_hardly_a_double_keep_their_exponents(V):
     """Above, only the unit is used whose overlap is 2**-V of that of the other: its power of two is no double."""
     coin = np.array([[0.5, 0.5], [1.0, 0.0]])
     circuit = Circuit(

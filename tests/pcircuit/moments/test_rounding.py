@@ -65,7 +65,7 @@ def test_nodes_are_a_selection(nodes, error):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_units_that_are_constant_have_no_variance_and_no_covariances(seed, engine):
+def test_units_that_are_constant_have_no_variance_and_no_covariances(seed):
     """Mixed to uniform, products of such, mixtures of these: at every level, and nothing else is cleared."""
     circuit, constant = zoo.with_constants(seed)
     moments = exact_moments(circuit, np.arange(circuit.num_nodes))
@@ -81,7 +81,7 @@ def test_units_that_are_constant_have_no_variance_and_no_covariances(seed, engin
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_selection_of_constants_has_no_variance_at_all(seed, engine):
+def test_a_selection_of_constants_has_no_variance_at_all(seed):
     circuit, constant = zoo.with_constants(seed)
     moments = exact_moments(circuit, np.flatnonzero(constant))
     assert (moments.trace, moments.trace_sq) == (0, 0)
@@ -89,7 +89,7 @@ def test_a_selection_of_constants_has_no_variance_at_all(seed, engine):
     assert not moments.eigenvalues().any()
 
 
-def test_products_that_are_constant_where_their_factors_depend_on_each_other(engine):
+def test_products_that_are_constant_where_their_factors_depend_on_each_other():
     """x and y are always equal, and p(x) r(y) is 2/9 for both values."""
     indicators = np.eye(2)
     tables = [np.vstack([indicators, [1 / 3, 2 / 3]]), np.vstack([indicators, [2 / 3, 1 / 3]])]
@@ -107,7 +107,7 @@ def test_products_that_are_constant_where_their_factors_depend_on_each_other(eng
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-10, -1e-10])
-def test_variables_of_one_category_are_constant_also_where_sums_are_off(off, engine):
+def test_variables_of_one_category_are_constant_also_where_sums_are_off(off):
     ones = InputRegion(0, [[1.0 + off], [1.0], [1.0 - off]])
     circuit = Circuit(
         VTree.from_nested([0, 1]),
@@ -123,7 +123,7 @@ def test_variables_of_one_category_are_constant_also_where_sums_are_off(off, eng
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9, 1e-12])
-def test_units_that_vary_a_little_keep_their_variance(step, engine):
+def test_units_that_vary_a_little_keep_their_variance(step):
     """An input that varies by a relative 1e-12 is not constant: its variance is right to 1e-3 and better."""
     circuit = Circuit(
         VTree.from_nested([0, 1]),

@@ -59,7 +59,11 @@ def test_events_and_conditions_are_sums_over_states(name):
 @pytest.mark.parametrize(
     ("event", "error", "message"),
     [
-        ([0, 1], TypeError, "must be a mapping from variables to levels, found list"),
+        (
+            [0, 1, 1],
+            ValueError,
+            r"`event` must have shape \(N, 2\), one column per variable, found \(1, 3\)",
+        ),
         ({9: 0}, ValueError, "`event` must be a mapping from variables 0..1 to levels, found 9"),
         ({0: 5}, ValueError, "must be a mapping that has levels 0..1 for variable 0, found 5"),
         ({0: []}, ValueError, "levels 0..1 for variable 0, found \\[\\]: name at least one"),

@@ -29,7 +29,7 @@ SHAPES = (
 def test_matplotlib_draws_all_shapes(name, ax):
     circuit = ZOO[name]
     scene = circuit_scene(circuit, None, None, "units")
-    circuit.plot(ax=ax)
+    circuit.plot(ax=ax, detail="units")
     assert len(ax.patches) + len(ax.texts) == len(scene.shapes)
     FigureCanvasAgg(ax.figure).draw()
     assert np.asarray(ax.figure.canvas.buffer_rgba()).min() < 200

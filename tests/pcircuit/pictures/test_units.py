@@ -12,7 +12,7 @@ import pcircuit
 from pcircuit import Circuit, InputRegion, VTree
 from pcircuit.pictures.circuits import circuit_scene
 from pcircuit.pictures.scene import VERMILLION, Box, Curve, Disc, Text
-from pcircuit.pictures.units import regions_scene, units_scene
+from pcircuit.pictures.units import units_scene
 
 ZOO = zoo.circuits()
 
@@ -155,50 +155,3 @@ def test_long_tables_and_scopes_are_cut_in_tips():
     leaf = next(box.tip for box in boxes(scene) if box.tip).splitlines()
     assert leaf[2] == "probabilities: " + " ".join(["0.03333"] * 16) + " ... (30 numbers)"
     assert texts(scene).count("x19") == 1
-
-
-def labels(circuit):
-    return [f"x{v}" for v in range(circuit.num_variables)]
-
-
-@pytest.mark.parametrize("name", ZOO)
-def test_each_region_has_a_box_with_its_numbers_of_units(name):
-    circuit = ZOO[name]
-    scene = regions_scene(circuit, labels(circuit))
-    assert [box.key for box in boxes(scene)] == [f"r{r}" for r in range(circuit.num_regions)]
-    expected = [
-        part
-        for region in circuit.regions
-        for part in (
-            (f"x{region.variable}", f"{region.num_units} in")
-            if isinstance(region, InputRegion)
-            else (f"{region.num_units} +", f"{region.num_products} ×")
-        )
-    ]
-    assert texts(scene) == expected
-    for box, *words in zip(
-        boxes(scene), of_kind(scene, Text)[::2], of_kind(scene, Text)[1::2], strict=True
-    ):
-        assert 0 <= box.x < box.x + box.width <= scene.width
-        assert 0 <= box.y < box.y + box.height <= scene.height
-        for word in words:
-            assert word.x == pytest.approx(box.x + box.width / 2)
-            assert box.y < word.y < box.y + box.height
-
-
-@pytest.mark.parametrize("name", ["two_coins", "nary", "unary", "deep_chain", "one_region"])
-def test_a_line_joins_each_region_to_the_one_above(name):
-    circuit = ZOO[name]
-    scene = regions_scene(circuit, labels(circuit))
-    place = {box.key: box for box in boxes(scene)}
-    lines = of_kind(scene, Curve)
-    assert [line.key for line in lines] == [
-        f"r{r} r{circuit.vtree.parent(r)}" for r in range(circuit.num_regions - 1)
-    ]
-    for line in lines:
-        below, above = (place[key] for key in line.key.split())
-        assert (line.x, line.y) == pytest.approx(
-            (above.x + above.width / 2, above.y + above.height)
-        )
-        assert (line.x2, line.y2) == pytest.approx((below.x + below.width / 2, below.y))
-        assert line.y < line.y2

@@ -9,20 +9,16 @@ import pytest
 from pages import check_nesting, facts, table_rows
 
 import hld
-from hld.answers.column_shifts import ColumnShift
 from hld.answers.pair_shifts import PairShift
 from hld.answers.reports.audit_report import audit_report
 from hld.answers.reports.batch_report import (
     MOST_CARDS,
-    NO_CHANGE,
     PLAIN,
     _pairs,
     _verdict,
     batch_report,
 )
 from hld.answers.reports.pictures import heat_tables
-from hld.answers.reports.quality import SampleQuality
-from hld.answers.reports.quality_report import WORST, quality_report
 from hld.answers.reports.segments_report import MOST_ROWS, picture, segments_report
 from hld.answers.segments import SegmentsResult
 from hld.comparing.audit import AuditResult, AuditRow
@@ -51,9 +47,10 @@ def test_columns_beyond_those_with_a_picture_are_counted_and_not_said_to_be_calm
     ).fit(training)
     text = batch_report(detector, detector.test(training[:100] * 0))
     assert f"<p>{MOST_CARDS + 2} of {MOST_CARDS + 2} columns moved." in text
-    assert text.count('class="histogram"') == MOST_CARDS
-    assert "<summary>2 other columns</summary>" in text
-    assert NO_CHANGE not in text
+    cards, every = text.split("<h2>Every column</h2>")
+    assert cards.count('class="histogram"') == MOST_CARDS
+    assert every.count('class="histogram"') == MOST_CARDS + 2
+    assert f"{MOST_CARDS + 2} columns; open one" in every
 
 
 def test_pairs_beyond_those_with_a_picture_are_counted():
@@ -76,6 +73,7 @@ def test_pairs_beyond_those_with_a_picture_are_counted():
 def test_the_p_value_on_top_shows_on_which_side_of_the_level_it_is():
     result = SimpleNamespace(
         columns=(),
+        pairs=(),
         alpha=0.05,
         pvalue=0.05004,
         reject=False,
@@ -103,95 +101,18 @@ def test_a_column_too_many_has_a_line_and_no_empty_table():
     assert re.search(r"# hld [^<]*, 1 row<", text)
 
 
-def moved(name):
-    expected, observed = np.array([0.5, 0.5]), np.array([0.25, 0.75])
-    return ColumnShift(name, "categorical", ("a", "b"), expected, observed, 0.25, 0.1, 0.2, None)
-
-
-def quality(names, pairs=None, *, reject=False, auc=0.625, closest=None, real_closest=None):
-    """Columns that agree the less the earlier they are."""
-    columns = {name: 0.5 + 0.05 * k for k, name in enumerate(names)}
-    result = SimpleNamespace(reject=reject, pvalue=0.25, columns=list(map(moved, names)))
-    return SampleQuality(1234, columns, pairs or {}, result, auc, closest, real_closest)
-
-
-def test_the_numbers_are_those_of_the_quality():
-    found = quality(["<x>", "y"], {("<x>", "y"): 0.8125})
-    text = quality_report(found, model_name="<m>")
-    check_nesting(text)
-    assert facts(text) == {
-        "rows drawn": "1,234",
-        "columns agree": "52.5%",
-        "pairs agree": "81.2%",
-        "classifier AUC (0.5 is chance)": "0.62",
-        "test of the rows": "p = 0.25",
-    }
-    assert "<title>Drawn rows of &lt;m&gt;</title>" in text
-    assert table_rows(text) == [["pair", "agreement"], ["<x> and y", "81.2%"]]
-    assert "Distance to the closest" not in text
-
-
-def test_what_is_not_known_is_a_dash_and_has_no_table():
-    text = quality_report(quality(["x"], auc=None))
-    assert {name: value for name, value in facts(text).items() if value == "-"} == {
-        "pairs agree": "-",
-        "classifier AUC (0.5 is chance)": "-",
-    }
-    assert "Pairs that agree least" not in text
-    assert table_rows(text) == []
-
-
-@pytest.mark.parametrize(
-    ("reject", "colour", "said"),
-    [
-        (True, "shift", "test distinguishes the drawn rows"),
-        (False, "calm", "test does not distinguish the drawn rows"),
-    ],
-)
-def test_the_verdict_is_that_of_the_test(reject, colour, said):
-    text = quality_report(quality(["x"], reject=reject))
-    assert f'class="verdict {colour}"' in text
-    assert said in text
-
-
-def test_columns_and_pairs_that_agree_least_come_first_and_no_others():
-    names = [f"c{k}" for k in range(WORST + 2)]
-    pairs = {(names[k], names[-1]): 0.9 - 0.1 * k for k in range(WORST + 1)}
-    text = quality_report(quality(names, pairs))
-    assert re.findall(r"<h3>(\w+)</h3><span class=\"p\">agreement ([\d.]+)%", text) == [
-        (name, f"{50 + 5 * k:.1f}") for k, name in enumerate(names[:WORST])
-    ]
-    assert text.count('<svg class="histogram"') == WORST
-    assert [row[0] for row in table_rows(text)[1:]] == [
-        f"{name} and {names[-1]}" for name in names[WORST:0:-1]
-    ]
-
-
-def test_distances_to_training_rows_are_told_of_drawn_and_of_real_ones():
-    drawn, real = np.array([0.0, 0.0, 0.25, 0.5]), np.array([0.5, 1.0])
-    rows = table_rows(quality_report(quality(["x"], closest=drawn, real_closest=real)))
-    assert rows == [
-        ["", "5% quantile", "median", "identical"],
-        ["drawn rows", "0", "0.125", "50%"],
-        ["real rows", "0.525", "0.75", "0%"],
-    ]
-    assert len(table_rows(quality_report(quality(["x"], closest=drawn)))) == 2
-
-
-def test_what_agrees_in_nearly_all_rows_is_not_said_to_agree_in_all():
-    found = quality(["x", "y"], {("x", "y"): 0.99961})
-    found.columns.update(x=0.99998, y=1.0)
-    text = quality_report(found)
-    assert facts(text)["columns agree"] == "99.999%"
-    assert facts(text)["pairs agree"] == table_rows(text)[1][1] == "99.96%"
-    assert re.findall(r"agreement ([\d.]+%)", text) == ["99.998%", "100.0%"]
-
-
 def result(labels, adjusted, procedure="bh"):
     """A result with these adjusted p-values at level 0.05; shifted segments tell of two columns, of which one moved."""
     m, adjusted = len(labels), np.asarray(adjusted, dtype=float)
     columns = [
-        SimpleNamespace(name=name, adjusted=p, describe=lambda: "higher")
+        SimpleNamespace(
+            name=name,
+            adjusted=p,
+            describe=lambda: "higher",
+            labels=("a",),
+            expected=np.ones(1),
+            observed=np.ones(1),
+        )
         for name, p in (("<x>", 0.01), ("y", 0.2))
     ]
     return SegmentsResult(
@@ -199,7 +120,8 @@ def result(labels, adjusted, procedure="bh"):
         tuple(labels),
         np.arange(m) + 1000,
         tuple(
-            SimpleNamespace(effect=0.123, context=None, columns=columns, pairs=()) for _ in labels
+            SimpleNamespace(effect=0.123, context=None, columns=columns, pairs=(), alpha=0.05)
+            for _ in labels
         ),
         adjusted / 2,
         adjusted,
@@ -245,12 +167,12 @@ def test_the_verdict_and_the_table_are_those_of_the_result():
         "adjusted p",
         "effect size",
         "verdict",
-        "what moved",
     ]
+    assert "<p>&lt;x&gt;: higher</p>" in text.split("<h2>What moved</h2>")[1].split("<h2>")[0]
     assert rows == [
-        ["<b>", "1,001", "0.01", "0.02", "12% of rows", "shift", "<x>: higher"],
-        ["c", "1,002", "0.15", "0.3", "12% of rows", "no shift", ""],
-        ["a", "1,000", "0.25", "0.5", "12% of rows", "no shift", ""],
+        ["<b>", "1,001", "0.01", "0.02", "12% of rows", "shift"],
+        ["c", "1,002", "0.15", "0.3", "12% of rows", "no shift"],
+        ["a", "1,000", "0.25", "0.5", "12% of rows", "no shift"],
     ]
 
 
@@ -314,7 +236,11 @@ def test_p_values_have_digits_enough_to_show_on_which_side_of_the_level_they_are
         "day",
         ("a",),
         np.array([9]),
-        (SimpleNamespace(effect=0.1, context=None, columns=(), pairs=()),),
+        (
+            SimpleNamespace(
+                effect=0.1, context=None, columns=(), pairs=(), alpha=0.05, largest_dependence=None
+            ),
+        ),
         np.array([0.01]),
         np.array([0.03336]),
         np.array([True]),
@@ -329,7 +255,12 @@ def test_a_segment_of_one_row_is_not_said_to_have_rows():
         "day",
         ("a", "b"),
         np.array([1, 2]),
-        (SimpleNamespace(effect=0.1, context=None, columns=(), pairs=()),) * 2,
+        (
+            SimpleNamespace(
+                effect=0.1, context=None, columns=(), pairs=(), alpha=0.05, largest_dependence=None
+            ),
+        )
+        * 2,
         np.array([0.01] * 2),
         np.array([0.01] * 2),
         np.array([True] * 2),

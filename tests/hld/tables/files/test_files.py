@@ -181,29 +181,6 @@ def test_files_without_a_header(tmp_path):
     assert [whole_cells(cells).tolist() for cells in chunk.values()] == [[1, 2, 1], ["x", "y", "y"]]
 
 
-@pytest.mark.parametrize("name", ["t.json", "t.jsonl", "polars.json", "polars.jsonl"])
-def test_durations_that_frames_wrote_into_json_are_those_of_a_model_of_parquet(tmp_path, name):
-    polars = pytest.importorskip("polars")
-    rows = timed()[["step", "word"]]
-    batch = polars.DataFrame(
-        {"step": [step.to_pytimedelta() for step in rows["step"]], "word": rows["word"].to_list()}
-    )
-    rows.to_json(tmp_path / "t.json", orient="records", date_format="iso")
-    rows.to_json(tmp_path / "t.jsonl", orient="records", date_format="iso", lines=True)
-    batch.write_json(tmp_path / "polars.json")
-    batch.write_ndjson(tmp_path / "polars.jsonl")
-    rows.to_parquet(tmp_path / "t.parquet")
-    learned, _ = files.read_training(str(tmp_path / "t.parquet"), ReadOptions())
-    encoder = fit_encoder(learned, num_bins=4)
-    (chunk,) = files.read_chunks(str(tmp_path / name), encoder, ReadOptions())
-    np.testing.assert_array_equal(encoder.encode(chunk)[0], encoder.encode(rows)[0])
-    also, _ = files.read_training(str(tmp_path / name), ReadOptions())
-    assert [one.kind for one in fit_encoder(also, num_bins=4).columns] == [
-        "duration",
-        "categorical",
-    ]
-
-
 def timed(N=120, seed=3):
     """Durations, times of the day and dates in the German form, with numbers of which -999 is missing."""
     rng = np.random.default_rng(seed)

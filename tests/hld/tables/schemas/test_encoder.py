@@ -214,7 +214,7 @@ def test_a_frame_that_cannot_be_read():
     class Frame:
         columns = ("a",)
 
-    with pytest.raises(TypeError, match="Frame with neither `iloc` nor `get_column`"):
+    with pytest.raises(TypeError, match="Frame without `iloc` and `__arrow_c_stream__`"):
         fit_encoder(Frame())
 
 

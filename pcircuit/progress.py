@@ -1,0 +1,33 @@
+"""What long work is doing, in one line on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+
+@contextmanager
+def shown_steps(is_wanted: bool = True) -> Iterator[Callable[[str], None]]:
+    """A function that shows a text beside a spinner on standard error until the next one; an empty text hides it.
+
+    Nothing is shown where that is no terminal, or `rich` is not installed.
+    """
+    is_seen = sys.stderr is not None and sys.stderr.isatty()  # None in programs without a console
+    if not (is_wanted and is_seen) or find_spec("rich") is None:
+        yield lambda text: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    status = Console(stderr=True).status("")
+
+    def show(text: str) -> None:
+        status.update(Text(text))
+        (status.start if text else status.stop)()
+
+    try:
+        yield show
+    finally:
+        status.stop()

@@ -1,0 +1,104 @@
+"""The distribution of a table as an estimator: what scikit-learn does with it, and rows like those learned."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hld
+import pcircuit
+
+
+def table(n, seed):
+    """Levels, numbers and an amount, which depend on each other."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 3, n)
+    return pd.DataFrame(
+        {
+            "kind": np.array(["a", "b", "c"])[kind],
+            "size": kind + rng.normal(0, 0.3, n),
+            "count": kind * 2 + rng.integers(0, 2, n),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 3000, n), unit="D"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def density():
+    return hld.CircuitDensity(num_latents=3, num_epochs=20).fit(table(600, 0))
+
+
+def test_scores_are_those_of_the_circuit_and_fresh_rows_score_higher_than_shuffled_ones(density):
+    rows = table(300, 1)
+    codes = density.encoder_.encode(rows)[0]
+    scores = density.score_samples(rows)
+    np.testing.assert_array_equal(scores, pcircuit.log_likelihood(density.circuit_, codes))
+    assert density.score(rows) == scores.mean()
+    mixed = rows.assign(kind=rows["kind"].sample(frac=1, random_state=0).to_numpy())
+    assert density.score(mixed) < density.score(rows) - 0.5
+
+
+def test_rows_are_a_frame_of_the_names_and_types_that_were_learned(density):
+    rows = density.sample(400, rng=0)
+    assert [*rows] == ["kind", "size", "count", "day"]
+    assert [one.kind for one in rows.dtypes][1:] == ["f", "i", "M"]
+    assert set(rows["kind"]) == {"a", "b", "c"}
+    assert set(density.sample(20, where="kind == 'b'", rng=0)["kind"]) == {"b"}
+    assert hld.CircuitDensity(num_epochs=1).fit(rows[["count"]].to_numpy()).sample(2).shape == (
+        2,
+        1,
+    )
+    detector = hld.HLDDetector(num_latents=3, num_epochs=20).fit(table(600, 0))
+    assert not detector.test(rows).reject
+    assert detector.score(rows) == pytest.approx(detector.score_samples(rows).mean())
+
+
+def test_cross_validation_grids_pipelines_and_clones():
+    sklearn = pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import make_pipeline
+
+    rows = table(300, 2)
+    for estimator in (hld.CircuitDensity(num_epochs=3), hld.HLDDetector(num_epochs=3)):
+        scores = cross_val_score(estimator, rows, cv=3)
+        assert np.isfinite(scores).all()
+        assert (scores < 0).all()
+    grid = GridSearchCV(hld.CircuitDensity(num_epochs=10), {"num_latents": [1, 3]}, cv=3).fit(rows)
+    assert grid.best_params_ == {"num_latents": 3}  # which sees the dependence
+    pipeline = make_pipeline(hld.CircuitDensity(num_epochs=3)).fit(rows)
+    assert pipeline.score(rows) == pipeline[-1].score(rows)
+    again = sklearn.base.clone(pipeline[-1])
+    assert again.get_params() == pipeline[-1].get_params()
+    assert repr(again) == "CircuitDensity(num_latents=4, not fitted)"
+    with pytest.raises(
+        ValueError, match=r"this CircuitDensity is not fitted: call `fit\(table\)` first$"
+    ):
+        again.score(rows)
+
+
+def test_notebooks_show_what_was_fitted_and_found():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(table(300, 0))
+    assert hld.HLDDetector()._repr_html_() == "HLDDetector(num_latents=4, not fitted)"
+    view = detector._repr_html_()
+    assert "fitted to 300 rows" in view
+    assert "<td>kind</td><td>categorical</td>" in view
+    moved = table(200, 1).assign(kind="<b>")
+    result = detector.test(moved)
+    assert "Shift found" in result._repr_html_()
+    assert "&lt;b&gt;" not in result._repr_html_()  # no level that training did not have is shown
+    segments = detector.test_by(moved, np.arange(200) // 100)
+    assert "2 of 2 segments of labels shifted" in segments._repr_html_()
+    assert "kind: " in segments._repr_html_()
+
+
+def test_frames_that_are_no_categories_are_sent_to_the_encoder():
+    rows = table(100, 0)
+    for cells in (rows, rows[["kind"]], rows[["size"]]):
+        with pytest.raises((TypeError, ValueError), match="`fit_encoder` of hld makes categories"):
+            pcircuit.hclt(cells, num_latents=2)
+    whole = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (50, 3)))
+    assert pcircuit.hclt(whole, num_latents=2).num_variables == 3
+    assert pcircuit.learn(whole, rng=0).circuit.num_variables == 3
