@@ -42,9 +42,7 @@ class Sizes(NamedTuple):
     pairs: tuple
 
 
-FULL = Sizes(
-    (100, 1_000, 10_000, 100_000), (4, 8, 16), (100, 200, 400, 800, 1_600), (4, 6, 8, 12, 16)
-)
+FULL = Sizes((100, 1_000, 10_000), (4, 16), (100, 200, 400, 800), (4, 6, 8, 12))
 QUICK = Sizes((100, 300, 1_000), (4, 8), (50, 100, 200), (3, 4, 6))
 TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
 

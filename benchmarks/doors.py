@@ -194,6 +194,7 @@ def doors_of(table, folder):
         "C program": lambda calm, broken, rng: judged(broken[:BATCH]),
         "effect": lambda calm, broken, rng: least_effect(detector.test(broken[:BATCH])),
         "--min-effect 0.05": sized,
+        "test of 2,000": lambda calm, broken, rng: whole(detector.test(broken)),
         "monitor": stream,
     }
 

@@ -41,7 +41,10 @@ TO_BE_WRITTEN = {
     "pcircuit/io/units.py",
     "pcircuit/operations/odds.py",
 }  # by who follows a worked example
-RUN_ELSEWHERE = {"README.md": "tests/test_readme.py", "metric.md": "tests/hld/test_extending.py"}
+RUN_ELSEWHERE = {
+    "README.md": "tests/test_readme.py",
+    **dict.fromkeys(("metric.md", "witness.md"), "tests/hld/test_extending.py"),
+}
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 

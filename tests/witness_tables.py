@@ -1,6 +1,10 @@
 """Tables whose rows break in one way, and what each witness of the library says of them."""
 
+from dataclasses import replace
+
 import numpy as np
+
+from hld.results.shared_level import combined
 
 EVIL = ["*/ int x;", "a\\", "??/", "\u2028\n", 'q"']
 CALM = {}
@@ -31,7 +35,7 @@ def table(rng, number, shift=0.0, holes=0.0, level=0.0, permuted=False):
 
 
 def heard(detector, batch):
-    """P-values of the library: of all together, and of each witness (NaN where it has nothing to compare)."""
+    """P-values of the library: of what is exported together, and of each witness (NaN: nothing to compare)."""
     result = detector.test(batch)
     alone = detector.test_(detector.encoder_.check(batch)[0])
     quality = result.data_quality
@@ -42,4 +46,6 @@ def heard(detector, batch):
         result.largest_dependence,
     )
     shown = [one.pvalue if one is not None and one.share else np.nan for one in beside]
-    return result, [result.pvalue, alone.pvalue, *shown]
+    together = combined(alone.pvalue, *(one for one in beside if one is not None))
+    carried = replace(result, pvalue=together, reject=together <= result.alpha)
+    return carried, [together, alone.pvalue, *shown]

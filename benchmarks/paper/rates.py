@@ -79,7 +79,11 @@ def rates(results, kind, method, T, alpha=0.05) -> list:
 
 
 def mean_rate(results, kind, method, T, alpha=0.05, over="pairs") -> Mean | None:
-    """Mean over "pairs", or over "datasets" of the means over their pairs; None where nothing was measured."""
+    """Mean over "pairs", or over "datasets" of the means over their pairs; None where nothing was measured.
+
+    Of circuits with different numbers of runs the first ones are taken, as many as all have.
+    """
+    results = [result for run in _runs(results) for result in run]
     found = rates(results, kind, method, T, alpha)
     if not found:
         return None
@@ -105,7 +109,7 @@ def mean_rate(results, kind, method, T, alpha=0.05, over="pairs") -> Mean | None
 
 def _runs(results) -> list:
     """The results of split and start 0, 1, ... of every circuit."""
-    count = min(len(runs) for runs in circuits(results).values())
+    count = min((len(runs) for runs in circuits(results).values()), default=0)
     return [[result for result in results if result["run"] == run] for run in range(count)]
 
 

@@ -20,7 +20,7 @@ from .datasets import Choices
 
 IMAGE_CHOICES = Choices(pixel_threshold=64.0)
 RUNS = 5  # splits and starts of each tabular circuit
-ADDED_RUNS = 3  # of them with `additions`
+ADDED_RUNS = 3  # of them with `additions`, of Sensorless one
 SENSORLESS_RUNS = 10  # FPR_data of HLD at T = 1000 lies between .3 and 1 over them
 STEP = {
     "em_batch_size": 512,
@@ -233,7 +233,7 @@ def repetition(cell, run) -> Cell:
         model_seed=run,
         mmd_long_trials=0,
         panel_trials=0,
-        additions=cell.settings.additions and run < ADDED_RUNS,
+        additions=run < ADDED_RUNS and cell.settings.additions and cell.dataset != "sensorless",
         choices=replace(cell.settings.choices, split_seed=run),
     )
     if settings.mmd_trials > 100:

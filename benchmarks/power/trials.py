@@ -21,18 +21,22 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.answers.profile import profile_of
+from hld.answers.table_facts import batch_profile, new_marks
 from hld.metrics.named import DEFAULT, build_metric
 from hld.nulls.auto import PILOT_ROWS
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.score import score_of
 from hld.references.rows import row_reference
+from hld.results.distances import SHARE as LEVELS_SHARE
+from hld.results.distances import levels
 from hld.results.largest_count import SHARE as COUNTS_SHARE
 from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
 from hld.results.largest_dependence import largest_dependence
+from hld.results.row_ranks import row_ranks
 from hld.results.shared_level import combined
+from hld.tables.schemas.counts import NEW_SHARE
 from hld.vectors.row_products import squared_distances
 from hld.vectors.score_features import score_features
 
@@ -80,7 +84,18 @@ COMBINED |= {
     )
     for share in (0.02, 0.1, 0.2, 0.3)
 }
-BESIDE = (COUNTS, DEPENDENCES, NEW)
+LEVELS, ODD = (
+    "levels",
+    ("magnitude", "likelihood"),
+)  # `hld.results.distances`, `hld.results.row_ranks`
+COMBINED |= {
+    f"+ counts + dependences + new + levels + {share:.0%} odd rows": (
+        *(*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES, DEPENDENCES_SHARE, NEW, NEW_SHARE),
+        *(LEVELS, LEVELS_SHARE, ODD[0], share, ODD[1], share),
+    )
+    for share in (0.05, 0.08)
+}
+BESIDE = (COUNTS, DEPENDENCES, NEW, LEVELS, *ODD)
 ALPHA, SIZES = 0.05, (10, 50, 200)
 
 
@@ -133,10 +148,13 @@ def study(name, options) -> list:
 
     def each(batches, T):
         """What is tested beside in each of B batches, and (B, q) scores of the metrics, one by one."""
+        marks = [new_marks(detector, len(batch)) for batch in batches]
         rows, quality = zip(
             *(
-                detector.encoder_.check(batch, detector.schema_.trained, kept=detector.new_values_)
-                for batch in batches
+                detector.encoder_.check(
+                    batch, detector.schema_.trained, kept=detector.new_values_, marks=own
+                )
+                for batch, own in zip(batches, marks, strict=True)
             ),
             strict=True,
         )
@@ -144,12 +162,14 @@ def study(name, options) -> list:
         scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[
             :, : len(metrics)
         ]
-        own = [profile_of(one, detector.encoder_.num_categories, kept.edges) for one in rows]
+        own = [batch_profile(detector, *one) for one in zip(rows, marks, strict=True)]
         beside = [
             {
                 COUNTS: largest_count(kept, one, ascending),
                 DEPENDENCES: largest_dependence(kept, one),
                 NEW: checked.new_values,
+                LEVELS: levels(detector, one),
+                **row_ranks(detector, one),
             }
             for one, checked in zip(own, quality, strict=True)
         ]

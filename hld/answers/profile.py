@@ -5,6 +5,8 @@ A p-value says that a batch departs; its counts say how.  For N rows of codes a 
     counts[v][c]        rows with category c in column v, and after the categories the rows where v is missing
     pairs[e][i, j]      rows with categories i and j in the two columns of edge e
 
+    odd[s][b]           rows with the number s in bin b (`hld.vectors.odd_rows`), in batches where it is known
+
 for the edges of a tree over the columns, the Chow-Liu tree of the training rows: these pairs are the most strongly
 dependent.  Profiles of parts of a table add up.
 """
@@ -35,7 +37,7 @@ BLOCK_CELLS, LEAST_ROWS, MOST_ROWS_AT_ONCE = (
 class Profile:
     """Counts of a table.
 
-    Shapes: edges (E, 2), laws (2, 4).
+    Shapes: edges (E, 2), laws (2, 4), odd (S, BINS).
     """
 
     num_rows: int
@@ -44,6 +46,7 @@ class Profile:
     pairs: tuple[Any, ...]
     laws: np.ndarray | None = None
     associations: tuple[Any, ...] | None = None
+    odd: np.ndarray | None = None
 
     def __add__(self, other: Profile) -> Profile:
         """The profile of both tables together."""
@@ -52,6 +55,7 @@ class Profile:
             tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
             self.edges,
             tuple(a + b for a, b in zip(self.pairs, other.pairs, strict=True)),
+            odd=None if self.odd is None or other.odd is None else self.odd + other.odd,
         )
 
     def of_columns(self, shown: list[int]) -> Profile:
@@ -96,7 +100,7 @@ class Profile:
             raise ValueError(f"the pair tables of a profile must have at most {MOST_CELLS} cells")
         cells = _array(arrays, "pairs", (sum(a * b for a, b in shapes),))
         counts = tuple(np.split(totals, np.cumsum(sizes)[:-1]))
-        pairs = _tables(cells, shapes)
+        pairs = tables_of(cells, shapes)
         num_rows = _total(counts[0])
         if (
             not 0 < num_rows <= MOST_ROWS
@@ -110,7 +114,12 @@ class Profile:
             most = MOST_ASSOCIATED
             found = _array(arrays, "associations", (len(cells),), np.float64, -most, most)
         return cls(
-            num_rows, counts, edges, pairs, laws, None if found is None else _tables(found, shapes)
+            num_rows,
+            counts,
+            edges,
+            pairs,
+            laws,
+            None if found is None else tables_of(found, shapes),
         )
 
 
@@ -176,7 +185,7 @@ def _total(counts: np.ndarray) -> int:
     return sum(counts.tolist())
 
 
-def _tables(cells: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[np.ndarray, ...]:
+def tables_of(cells: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[np.ndarray, ...]:
     """Tables of given shapes, from all their cells."""
     ends = np.cumsum([a * b for a, b in shapes])
     return tuple(

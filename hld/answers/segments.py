@@ -23,6 +23,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -207,9 +208,9 @@ def judge_segments(
     )  # to the model
     if not columns.num_rows:
         raise ValueError("`table` has no rows: give at least one")
-    marks = np.zeros((columns.num_rows, len(encoder.columns)), dtype=np.uint8)
+    marks = new_marks(detector, columns.num_rows)
     codes, _, absent, extra = encoder.encode_counting(columns, marks)
-    further = {} if new_marks(detector, 0) is None else cells_of(detector, columns, marks)
+    further = cells_of(detector, columns, marks)
     parts = {one.name for one in encoder.derived if one.source == known}
     given = getattr(
         detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool)
@@ -231,17 +232,19 @@ def judge_segments(
         codes = codes.copy()
         codes[:, hidden] = -1
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
-    codes, starts = codes[order], np.cumsum(sizes) - sizes
-    rows = np.split(codes, starts[1:])
-    reports = reports_of_parts(encoder.columns, codes, marks[order], starts)
+    codes, marks, starts = codes[order], marks[order], np.cumsum(sizes) - sizes
+    rows, own_marks = np.split(codes, starts[1:]), np.split(marks, starts[1:])
+    reports = reports_of_parts(encoder.columns, codes, marks, starts)
     places = np.split(order, starts[1:])
+    counts = partial(batch_profile, detector)
     results = [
         judge(
             one,
             _quality(detector, report, hidden, absent, extra),
+            counts(one, own),
             {name: cells.rows(some, hidden) for name, cells in further.items()},
         )
-        for one, report, some in zip(rows, reports, places, strict=True)
+        for one, own, report, some in zip(rows, own_marks, reports, places, strict=True)
     ]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
@@ -252,7 +255,7 @@ def judge_segments(
     ]:
         evidence = evidence_of(
             detector,
-            batch_profile(detector, rows[i]),
+            counts(rows[i]),
             results[i].data_quality,
             results[i].column_pvalues,
             results[i].pair_pvalues,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,29 +81,31 @@ def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
     )
 
 
-def cells_of(detector: Any, table: Any, marks: np.ndarray | None) -> Any:
+def cells_of(detector: Any, table: Any, marks: np.ndarray) -> Any:
     """What a detector that judges groups or a series looks at beside codes, as an option of `judge_`; or none.
 
     Shapes: marks (N, V).
     """
-    if marks is None:
+    if getattr(detector.judge_, "statistics", None) is None:
         return {}
     return {"cells": Cells(detector.encoder_.numbers(table), marks)}
 
 
-def new_marks(detector: Any, num_rows: int) -> np.ndarray | None:
-    """(num_rows, V) zeros for marks of new values, None where `judge_` does not look at cells."""
-    if getattr(detector.judge_, "statistics", None) is None:
-        return None
+def new_marks(detector: Any, num_rows: int) -> np.ndarray:
+    """(num_rows, V) zeros for marks of new values."""
     return np.zeros((num_rows, len(detector.encoder_.columns)), np.uint8)
 
 
-def batch_profile(detector: Any, codes: np.ndarray) -> Profile:
-    """Counts of an encoded batch (T, V).  Those of parts of a batch add up.
+def batch_profile(detector: Any, codes: np.ndarray, marks: np.ndarray | None = None) -> Profile:
+    """Counts of an encoded batch; those of parts of a batch add up.  Odd rows are counted where marks are given.
 
-    Shapes: codes (T, V).
+    Shapes: codes, marks (T, V).
     """
-    return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
+    found = profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
+    watched = detector.watched_
+    if watched is None or marks is None:
+        return found
+    return replace(found, odd=watched.scores.odd_counts(codes, marks))
 
 
 def evidence_of(

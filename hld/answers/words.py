@@ -9,6 +9,7 @@ import numpy as np
 
 from hld.answers.column_shifts import UNSEEN, percent
 from hld.tables.shown_names import in_one_line
+from hld.vectors.odd_rows import ODDNESS
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
@@ -71,6 +72,7 @@ def in_words(result: Any) -> str:
         lines += pair_lines(result.pairs, result.alpha, procedure_of(result)) or dependence_lines(
             result
         )
+        lines += witness_lines(result)
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
             lines[0] += ", yet:"
     if result.data_quality is not None:
@@ -175,6 +177,19 @@ def dependence_lines(result: Any) -> list[Any]:
         f"the dependence of {both} is {change} than in the reference: "
         f"{p_text(found.pvalue)} (an upper bound, for all pairs of the tree together)"
     ]
+
+
+def witness_lines(result: Any) -> list[str]:
+    """Lines about witnesses of whole rows that reject by themselves, and about those that were not heard."""
+    scaled = result.scaled_alpha
+    odd = [
+        f"more rows are odd by their {name} than in the reference: {p_text(one.pvalue)}"
+        for name, one in result.witnesses.items()
+        if name in ODDNESS and one.pvalue <= scaled * one.share
+    ]
+    if result.witnesses and result.not_heard:
+        odd.append(f"not heard here: {', '.join(result.not_heard)}")
+    return odd
 
 
 def moved(result: Any) -> list[tuple[tuple[str, ...], Any]]:

@@ -8,7 +8,6 @@ import difflib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from hld.command import shells
 from hld.command.output import flush_output, send
 from hld.tables.shown_names import printable
 
@@ -659,11 +658,5 @@ COMMANDS = {
         (),
         "for the build of a container: later processes with the same NUMBA_CACHE_DIR, which they may "
         "write to, compile nothing",
-    ),
-    "completion": Command(
-        "shells.completion",
-        "print a script for command completion in a shell",
-        "hld completion bash > /etc/bash_completion.d/hld",
-        (option("shell", choices=shells.SHELLS, help="the shell (needs hld[cli])"),),
     ),
 }

@@ -339,8 +339,8 @@ def audit(
                 cells = [take(judged, one) for one in batches]
                 for name, test in run.items():
                     rows.append(_judged(name, situation, test, cells, alpha, reused, show))
-        for name, test in run.items() if fresh is not None else ():
-            cells = [take(judged, one) for one in fresh]
+        cells = [take(judged, one) for one in fresh or ()]
+        for name, test in run.items() if cells else ():
             rows.append(_judged(name, OWN["groups"], test, cells, alpha, False, show))
     kinds = {name: kind for name, one in named.items() if (kind := kind_of(one)) in DEPENDENT}
     return AuditResult(

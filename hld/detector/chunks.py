@@ -12,8 +12,8 @@ from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_ma
 from hld.detector.detector import HLDDetector, warn_of_several, with_groups
 from hld.detector.estimator import check_fitted
 from hld.references.group_statistics import joined_cells
-from hld.results.largest_dependence import largest_of
 from hld.results.result import HLDResult, with_quality
+from hld.results.witnesses import witnesses_of
 from hld.tables.cells import read_table
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.quality import data_quality
@@ -99,9 +99,11 @@ def facts_of_chunks(
     absent: set[str] = set(detector.encoder_.names)
     extra: set[str] = set()
     for chunk in chunks:
-        codes, report, not_there, new = detector.encoder_.encode_counting(chunk)
+        table = read_table(chunk)
+        marks = new_marks(detector, table.num_rows)
+        codes, report, not_there, new = detector.encoder_.encode_counting(table, marks)
         sums.add(codes)
-        counts = _added(counts, batch_profile(detector, codes))
+        counts = _added(counts, batch_profile(detector, codes, marks))
         found = _added(found, report)
         absent, extra = absent & set(not_there), extra | set(new)
     return (
@@ -127,7 +129,7 @@ def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDRe
         lambda level: detector.test_.judge_sums(sums, level),
         quality,
         alpha,
-        largest_of(detector, facts.counts),
+        witnesses_of(detector, facts.counts),
     )
     return replace(result, evidence=evidence_of(detector, facts.counts, quality))
 

@@ -25,8 +25,8 @@ from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, rea
 from hld.detector.learning import learn_detector
 from hld.detector.options import check_options
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.results.largest_dependence import largest_of
 from hld.results.result import HLDResult, with_quality
+from hld.results.witnesses import witnesses_of
 from hld.summaries.of_tables import facts_of, summarize_chunks
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.tables.cells import objects_of, read_table
@@ -84,9 +84,8 @@ class HLDDetector(Estimator):
     metric : "auto", "likelihoods" or see `HLDTest`, default "auto"
         "auto" combines "euclidean", "standardized", "marginals" and "whitened", and, if 25 or more rows are held out,
         "whitened_fine" and "score"; without input or sum units among `kinds` only those that do not need them.  With
-        held-out rows the counts of single columns (`hld.results.largest_count`) and the dependences along the tree
-        (`hld.results.largest_dependence`) are tested, too.  "likelihoods" is the same without "score", which is not
-        exported as C.
+        held-out rows single counts, single dependences and odd rows are tested, too (`hld.results.witnesses`).
+        "likelihoods" is the same without "score", which is not exported as C.
     null : see `HLDTest`, default "auto"
         By default drawn batches where T is small.
     reference : "auto", "training", "held-out" or "circuit", default "auto"
@@ -128,7 +127,7 @@ class HLDDetector(Estimator):
         Quantiles of the continuous columns, for values inside bins.
     new_values_ : hld.tables.schemas.counts.KeptValues or None
         How often held-out rows have values that learning did not show; None if no rows were held out.
-    watched_ : hld.sequential.row_scores.WatchedRows or None
+    watched_ : hld.vectors.row_scores.WatchedRows or None
         What `Monitor` compares rows of a stream by, and counts of the held-out rows; None if no rows were held out.
     n_features_in_ : int
         Columns of the training table.
@@ -304,12 +303,12 @@ class HLDDetector(Estimator):
             )
             further = cells_of(self, batch, marks)
         warn_of_several(groups, stacklevel=2)
-        counts = batch_profile(self, rows)
+        counts = batch_profile(self, rows, marks)
         result = with_quality(
             lambda level: self.judge_(rows, level, **further),
             quality,
             alpha,
-            largest_of(self, counts) if alone else {},
+            witnesses_of(self, counts),
         )
         evidence = evidence_of(self, counts, quality, result.column_pvalues, result.pair_pvalues)
         return replace(result, evidence=evidence)
@@ -365,11 +364,11 @@ class HLDDetector(Estimator):
         alpha = check_fraction(alpha, "alpha")
         return judge_segments(
             self,
-            lambda rows, quality, further: with_quality(
+            lambda rows, quality, counts, further: with_quality(
                 lambda level: self.judge_(rows, level, **further),
                 quality,
                 alpha,
-                largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {},
+                witnesses_of(self, counts),
             ),
             table,
             by,
@@ -654,8 +653,8 @@ def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDRes
     summary, quality, evidence = facts_of(detector, summary)
     if quality is None:
         return detector.test_(summary, alpha)
-    largest = largest_of(detector, None if evidence is None else evidence.batch)
-    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, largest)
+    found = witnesses_of(detector, None if evidence is None else evidence.batch)
+    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, found)
     return replace(result, evidence=evidence)
 
 

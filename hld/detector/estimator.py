@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.answers.for_programs import data_frame
+from hld.tables.cells import read_table
+from hld.tables.column_names import table_called
 from hld.tables.drawing import as_learned, draw_rows
+from hld.vectors.odd_rows import log_typicality
 
 WIDTH = re.compile(r"`table` has (\d+) columns, expected (\d+) ")
 ODD_SHARE = 0.05  # of rows that follow the reference, at most, which `predict` calls odd
@@ -84,6 +86,8 @@ class Estimator:
     def score_samples(self, table: Any) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical.
 
+        Less e where a number lies e units beyond the range of training: see `hld.vectors.odd_rows`.
+
         Parameters
         ----------
         table : (T, V) array_like or data frame
@@ -99,10 +103,11 @@ class Estimator:
             If it is not fitted, or the table lacks a column of the training table.
         """
         check_fitted(self)
-        with width_as_expected():
-            return pcircuit.log_likelihood(
-                self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0]
-            )
+        with width_as_expected(), table_called("table"):
+            table = read_table(table)
+            marks = np.zeros((table.num_rows, len(self.encoder_.columns)), np.uint8)
+            codes, _ = self.encoder_.encode(table, ignore_extra=True, marks=marks)
+        return log_typicality(self.circuit_, codes, marks)
 
     def score(self, table: Any, y: Any = None) -> float:
         """Mean natural log-likelihood of the rows, as `sklearn.model_selection.cross_val_score` takes it.

@@ -23,7 +23,6 @@ from hld.conditional.conditional_test import ConditionalTest
 from hld.detector.calibration_file import calibration_parts, read_calibration
 from hld.detector.file_checks import check_calibration, check_history, check_same, check_settings
 from hld.detector.options import plain_params, read_params
-from hld.sequential.row_scores import WatchedRows
 from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.values import ValueTables, is_binned
@@ -31,6 +30,7 @@ from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.settings import Settings
 from hld.variation.group_test import GroupTest
 from hld.variation.time_test import TimeTest
+from hld.vectors.row_scores import WatchedRows
 from pcircuit.circuit import check_distribution
 from pcircuit.io.archive import (
     check_header,

@@ -29,7 +29,6 @@ from hld.detector.own_test import build_test, warn_of_few
 from hld.references.group_statistics import Cells, group_statistics
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
-from hld.sequential.row_scores import watched_rows
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import is_sequence
 from hld.tables.schemas.counts import reference_rows
@@ -37,6 +36,8 @@ from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.variation.dividing import divide
+from hld.vectors.odd_rows import log_typicality
+from hld.vectors.row_scores import watched_rows
 from pcircuit.arguments import check_generator, check_seed
 
 Learner = Callable[
@@ -123,14 +124,13 @@ def learn_detector(
     circuit, history, num_learned = learner(start, learned, encoder)
     show("rows held out, and what they show of each column and pair")
     known["profile"] = with_associations(known["profile"], circuit, kept)
-    watched, further = None, {}
+    watched, further, own = None, {}, None
     if kept is not None:
         marks = np.zeros((columns.num_rows, len(encoder.columns)), np.uint8)
         encoder.encode_counting(columns, marks)
         chosen = kept_rows if len(kept) < len(data) else np.arange(len(data))
-        watched = watched_rows(
-            circuit, tree, learned, kept, marks=marks[chosen], ordered=encoder.ordered
-        )
+        own = marks[chosen]
+        watched = watched_rows(circuit, tree, learned, kept, marks=own, ordered=encoder.ordered)
         if labels is not None or order is not None:
             numbers = encoder.numbers(columns)
             further = {
@@ -153,7 +153,7 @@ def learn_detector(
     warn_of_few(judge, num_train, encoder.names)
     history = np.array(history, dtype=np.float64)  # a learner keeps its own
     history.flags.writeable = False
-    offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
+    offset = row_offset(log_typicality(circuit, learned if kept is None else kept, own))
     schema = replace(schema, columns=schema.columns + grouping)
     return {
         "schema": schema,

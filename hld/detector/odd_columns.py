@@ -104,7 +104,7 @@ def examine_columns(
         ),
         (
             "that order its rows, which are left out, as later batches lie beyond them whatever else they show: {}"
-            + _how_to_keep(unasked, ORDERING, arrays),
+            + _how_to_keep(unasked, (ORDERING,), arrays),
             [
                 f"{column.name!r} ({column.note.removeprefix(ORDERING)})"
                 for column in unasked

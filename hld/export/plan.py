@@ -4,7 +4,7 @@ The input is the codes of a batch of T rows, one for each column: the category t
 A value that training did not show has a code of its own: the last category of a column of levels, and for bins of C
 categories C below the range of training and C + 1 above it (`codes_of`).
 
-The output is the p-value of ``detector.test(rows)``, of all its witnesses together, and what they say one by one:
+The output is the p-value of ``detector.test(rows)``, of these witnesses together, and what they say one by one:
 
 ===================  ==========================================================  =====================================
 witness              tables that are exported                                    what is computed from them
@@ -15,6 +15,9 @@ missing, new values  counts of training rows, and of held-out ones              
 counts               counts of held-out rows by column                           `hld.results.largest_count`
 dependences          counts by pair along the tree, and their associations       `hld.results.largest_dependence`
 ===================  ==========================================================  =====================================
+
+The distance of all levels and numbers of whole rows (`hld.vectors.odd_rows`) are not carried; their parts of the level
+go to the distance.
 
 With holes every node is compared by the rows that show it, under a law for the holes of the batch
 (`hld.references.available`); so it is where the circuit is the reference, whatever ``missing`` says.  Draws are needed
@@ -44,6 +47,7 @@ from hld.nulls.table import RESOLVED as DRAWN_RESOLVED
 from hld.references.available import FEWEST
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.results import largest_count, largest_dependence
+from hld.results.witnesses import has_witnesses
 from hld.tables.schemas.columns import BINNED, UNSEEN
 from hld.tables.schemas.counts import MISSING_SHARE, MOST_VALUES, NEW_SHARE
 from hld.tables.schemas.encoding import NEW
@@ -250,7 +254,7 @@ def _counts(detector: Any) -> dict[str, np.ndarray]:
     kept, trained, none = detector.new_values_, detector.schema_.trained, np.zeros(0)
     categories = np.array(encoder.num_categories)
     is_binned = np.array([one.kind in BINNED for one in encoder.columns])
-    has_largest = largest_dependence.has_largest(detector)
+    has_largest = has_witnesses(detector)
     has_pairs = has_largest and profile.associations is not None
     pairs = profile.pairs if has_pairs else ()
     whole = np.zeros(0, dtype=np.int64)

@@ -39,8 +39,8 @@ from hld.planning.alternatives import compared
 from hld.planning.power import DRAWS, Rejections
 from hld.results.effects import allowed_rows
 from hld.results.largest_count import CountEvents, count_events, likelihood_ratio
-from hld.results.largest_dependence import has_largest, largest_of
 from hld.results.shared_level import scaled_level
+from hld.results.witnesses import witnesses_of
 from hld.tables.schemas.counts import SmallestLaw, compare_missing, compare_new
 
 BLOCK = 2_000_000  # counts of draws that are looked at together
@@ -76,23 +76,25 @@ def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
                 np.round(shown * kept.new / np.maximum(kept.shown, 1)).astype(np.int64),
             )
         )
-    largest = largest_of(detector, _expected(detector.profile_, T)) if has_largest(detector) else {}
-    tests = [one for one in (*tests, *largest.values()) if one.share]
+    witnesses = witnesses_of(detector, _expected(detector, T))
+    tests = [one for one in (*tests, *witnesses.values()) if one.share]
     level = scaled_level(alpha, *tests) if tests else alpha
-    rest, count = level * (1 - sum(one.share for one in tests)), largest.get("largest_count")
+    rest, count = level * (1 - sum(one.share for one in tests)), witnesses.get("largest_count")
     if count is None or not count.share:
         return SharedLevel(rest, 0.0, None, others)
     return SharedLevel(rest, level * count.share, count.law, others)
 
 
-def _expected(kept: Profile, T: int) -> Profile:
+def _expected(detector: Any, T: int) -> Profile:
     """Counts of a batch of T rows with the frequencies of the held-out rows."""
+    kept, watched = detector.profile_, detector.watched_
     scale = T / kept.num_rows
     return Profile(
         T,
         tuple(np.round(one * scale).astype(np.int64) for one in kept.counts),
         kept.edges,
         tuple(np.round(one * scale).astype(np.int64) for one in kept.pairs),
+        odd=None if watched is None else np.round(watched.odd_counts * scale).astype(np.int64),
     )
 
 

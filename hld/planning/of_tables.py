@@ -31,7 +31,7 @@ from hld.planning.power import (
     smallest_batch,
 )
 from hld.results.largest_count import count_events
-from hld.results.largest_dependence import has_largest
+from hld.results.witnesses import has_witnesses
 from hld.tables.shown_names import in_one_line, listed, printable, visible
 from hld.vectors.row_vectors import some_rows
 from pcircuit.arguments import check_flag, check_fraction, check_whole_number
@@ -154,7 +154,7 @@ def detectable_of_table(
         check_fraction(alpha, "alpha"),
     )
     _check_independent(detector)
-    if has_largest(detector):
+    if has_witnesses(detector):
         found = detectable_levels(detector.test_, power, per_column, _draws_of(detector, T, alpha))
     else:
         found = detectable(
@@ -221,7 +221,7 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
     if isinstance(alternative, Edit):
         edit = coded_edit(detector, alternative)
         found = alternative_of(detector.test_, edit)
-        if not has_largest(detector):
+        if not has_witnesses(detector):
             return TableAlternative(found, None, None)
         rows = pcircuit.sample(circuit, NUM_ROWS, rng=np.random.default_rng([SEED, 1]))
         return TableAlternative(found, _moved_by(detector, edit), event_rows(detector, rows))
@@ -232,7 +232,7 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
         rows, _ = detector.encoder_.encode(alternative, "alternative", ignore_extra=True)
         rows = rows[(rows >= 0).all(axis=1)]
         found = alternative_of(detector.test_, rows)
-    if not has_largest(detector):
+    if not has_witnesses(detector):
         return TableAlternative(found, None, None)
     together, kept = (
         event_rows(detector, rows[some_rows(len(rows), NUM_ROWS)]),

@@ -29,43 +29,24 @@ J. Jin (2004), Higher criticism for detecting sparse heterogeneous mixtures, Ann
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hld.tables.schemas.counts import Counts, SmallestLaw, count_pvalue, smallest_law
+from hld.tables.schemas.counts import Counts, CountTest, count_pvalue, smallest_law
 
 SHARE = 0.35  # of the level: `benchmarks.power.trials`
 EXACT = 8  # differences, the largest, whose p-values are computed: those of others are hardly ever smaller
 
 
-@dataclass(frozen=True)
-class LargestCount:
+@dataclass(frozen=True, kw_only=True)
+class LargestCount(CountTest):
     """The largest difference of a single count."""
 
-    pvalue: float
-    share: float
     column: int | None = None
     category: int | None = None
     is_cut: bool = False
-    law: SmallestLaw | None = field(default=None, repr=False, compare=False)
-    counts: Counts | None = field(default=None, repr=False, compare=False)
-
-    def attained(self, level: Any) -> Any:
-        """How often `pvalue` is at most a level without a shift, given the counts of all rows."""
-        return level if self.law is None else self.law.attained(level)
-
-    def after(self, rows: int) -> float:
-        """The largest p-value where so many rows of the batch are others."""
-        return 1.0 if self.counts is None else self.counts.after(rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it but the law as plain Python values."""
-        return {
-            name: getattr(self, name)
-            for name in ("pvalue", "share", "column", "category", "is_cut")
-        }
 
 
 def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = ()) -> LargestCount:
@@ -80,7 +61,7 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = ()) -> Large
     pooled = [a[:-1] + b[:-1] for a, b in zip(kept.counts, batch.counts, strict=True)]
     varies = (K > 0) & (K < N) & (n > 0) & (T > 0) & events.are_different(pooled)
     if not varies.any():
-        return LargestCount(1.0, 0.0)
+        return LargestCount(pvalue=1.0, share=0.0)
     evidence = np.where(varies, likelihood_ratio(j, T, K, N), -1.0)
     best, where = 2.0, None
     first = np.argsort(-evidence, kind="stable")[: min(EXACT, int(varies.sum()))]
@@ -89,13 +70,13 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = ()) -> Large
         best, where = (p, i) if p < best else (best, where)
     law = smallest_law(N[varies], K[varies], T[varies])
     return LargestCount(
-        law.pvalue(best),
-        SHARE,
-        int(columns[where]),
-        int(events.categories[where]),
-        bool(events.is_cut[where]),
-        law,
-        Counts(N[first], K[first], T[first], j[first], len(columns)),
+        pvalue=law.pvalue(best),
+        share=SHARE,
+        column=int(columns[where]),
+        category=int(events.categories[where]),
+        is_cut=bool(events.is_cut[where]),
+        law=law,
+        counts=Counts(N[first], K[first], T[first], j[first], len(columns)),
     )
 
 

@@ -54,7 +54,6 @@ import numpy as np
 
 import pcircuit
 from hld.answers.dependences import associations_in
-from hld.results.largest_count import largest_count
 from pcircuit.arguments import for_ranking
 
 SHARE = 0.1  # of the level: `benchmarks.power.trials`
@@ -279,20 +278,3 @@ def _least(N: np.ndarray, T: np.ndarray) -> float:
     return 2 * math.exp(
         math.lgamma(fewer + 1) + math.lgamma(rows - fewer + 1) - math.lgamma(rows + 1)
     )
-
-
-def has_largest(detector: Any) -> bool:
-    """Whether a detector tests counts and dependences by themselves: by default, where rows were held out."""
-    is_default = isinstance(detector.metric, str) and detector.metric in ("auto", "likelihoods")
-    return is_default and detector.new_values_ is not None and detector.profile_ is not None
-
-
-def largest_of(detector: Any, batch: Any) -> dict[str, Any]:
-    """The largest count and the largest dependence of a detector's batch."""
-    if batch is None or not has_largest(detector):
-        return {}
-    kept = detector.profile_
-    found: dict[str, Any] = {"largest_count": largest_count(kept, batch, detector.encoder_.ordered)}
-    if kept.associations is not None and len(batch.pairs) == len(kept.pairs):
-        found["largest_dependence"] = largest_dependence(kept, batch)
-    return found

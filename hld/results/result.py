@@ -15,9 +15,9 @@ import pcircuit
 from hld.answers.evidence import Evidence
 from hld.nulls.null import check_verdict
 from hld.results.effects import Effect, Left, effect_of, left_of, tolerant_pvalue
-from hld.results.largest_count import LargestCount
-from hld.results.largest_dependence import LargestDependence
 from hld.results.shared_level import LEAST_REST, combined, scaled_level
+from hld.results.witnesses import WITNESSES, Witness
+from hld.vectors.odd_rows import ODDNESS
 from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
@@ -26,27 +26,38 @@ if TYPE_CHECKING:
 from hld.answers.words import headline, in_words
 
 FEW_COLUMNS = 9  # that a picture shows by default
-PARTS = ("data_quality", "largest_count", "largest_dependence", "context")  # that may be None
 
 
 class OfColumns:
-    """Base of results with `evidence`, which is None without a table, `reject`, `alpha` and the fields in `PARTS`."""
+    """Base of results with these fields: `evidence`, `data_quality` and `context` may be None."""
 
     evidence: Any
     reject: bool
     alpha: float
+    data_quality: Any
+    context: Any
+    witnesses: Mapping[str, Any]
+
+    @property
+    def largest_count(self) -> Any:
+        """Where a batch differs most in a single count, a `hld.results.largest_count.LargestCount`, if it is known."""
+        return self.witnesses.get("largest_count")
+
+    @property
+    def largest_dependence(self) -> Any:
+        """The pair of columns whose dependence changed most, of `hld.results.largest_dependence`, if it is known."""
+        return self.witnesses.get("largest_dependence")
+
+    @property
+    def not_heard(self) -> tuple[str, ...]:
+        """Names of the witnesses that had no part in the verdict on a table: a tuple of str."""
+        known = () if self.data_quality is None else (*WITNESSES, *ODDNESS)
+        return tuple(name for name in known if name not in self.witnesses)
 
     @property
     def beside(self) -> tuple[Any, ...]:
         """The tests, beside that of the distance, that have a share of the level."""
-        own: Any = self
-        quality = own.data_quality
-        tested = (
-            *((quality.missingness, quality.new_values) if quality else ()),
-            own.largest_count,
-            own.largest_dependence,
-        )
-        return tuple(one for one in tested if one is not None and one.share)
+        return tested_beside(self.data_quality, self.witnesses)
 
     @property
     def scaled_alpha(self) -> float:
@@ -102,11 +113,13 @@ class OfColumns:
         -------
         dict
         """
-        known = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
+        parts = {"data_quality": self.data_quality, "context": self.context}
         lists = {} if self.evidence is None else {"columns": self.columns, "pairs": self.pairs}
-        return {name: one.to_dict() for name, one in known.items()} | {
-            name: [one.to_dict() for one in ones] for name, ones in lists.items()
-        }
+        found = {name: one.to_dict() for name, one in parts.items() if one is not None}
+        if self.data_quality is not None:
+            heard = {name: one.to_dict() for name, one in self.witnesses.items()}
+            found |= {"witnesses": heard, "not_heard": list(self.not_heard)}
+        return found | {name: [one.to_dict() for one in ones] for name, ones in lists.items()}
 
     def __str__(self) -> str:
         return in_words(self)
@@ -161,10 +174,8 @@ class HLDResult(OfColumns):
     data_quality : hld.DataQuality or None
         What a batch of a detector has that the schema of its training table does not know, and the test of its missing
         values, which is part of `pvalue`.
-    largest_count : hld.results.largest_count.LargestCount or None
-        Where a batch of a detector with the default metrics differs most in a single count; part of `pvalue`, too.
-    largest_dependence : hld.results.largest_dependence.LargestDependence or None
-        The pair of columns, among the edges of the tree, whose dependence changed most; part of `pvalue` as well.
+    witnesses : mapping of str to hld.results.witnesses.Witness
+        What else is tested of a batch of a detector with the default metrics, by name; part of `pvalue`, too.
     context : GroupContext, CovariateContext or None
         What the batch was judged by, where that is more than independent rows: groups, stretches of time
         (`hld.variation.group_test`), covariates that may move (`hld.conditional.conditional_test`).  Then
@@ -202,8 +213,7 @@ class HLDResult(OfColumns):
     _circuit: pcircuit.Circuit = field(repr=False)
     evidence: Evidence | None = field(default=None, repr=False)
     data_quality: DataQuality | None = field(default=None, repr=False)
-    largest_count: LargestCount | None = field(default=None, repr=False)
-    largest_dependence: LargestDependence | None = field(default=None, repr=False)
+    witnesses: Mapping[str, Witness] = field(default_factory=dict, repr=False)
     context: Any = field(default=None, repr=False)
     column_pvalues: np.ndarray | None = field(default=None, repr=False)
     pair_pvalues: Any = field(default=None, repr=False)
@@ -415,24 +425,29 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def tested_beside(quality: Any, witnesses: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The tests, beside that of the distance, that have a share of the level."""
+    own = () if quality is None else (quality.missingness, quality.new_values)
+    return tuple(one for one in (*own, *witnesses.values()) if one is not None and one.share)
+
+
 def with_quality(
     test: Callable[..., Any],
     quality: Any,
     alpha: float,
-    largest: Mapping[str, Any] = MappingProxyType({}),
+    witnesses: Mapping[str, Any] = MappingProxyType({}),
 ) -> HLDResult:
     """The result of a batch with its data quality, and all that is tested beside the distance in the p-value."""
-    beside = (quality.missingness, quality.new_values, *largest.values())
-    tested = [one for one in beside if one is not None and one.share]
+    tested = tested_beside(quality, witnesses)
     if not tested:
-        return replace(test(alpha), data_quality=quality, **largest)
+        return replace(test(alpha), data_quality=quality, witnesses=dict(witnesses))
     rest = 1 - sum(one.share for one in tested)
     found = test(
         max(rest * scaled_level(alpha, *tested), math.ulp(0.0))
     )  # a part of the least level is no level
     pvalue = combined(found.pvalue, *tested)
     if found._tolerance:
-        lefts = replace(found, data_quality=quality, **largest).lefts()
+        lefts = replace(found, data_quality=quality, witnesses=witnesses).lefts()
         pvalue = tolerant_pvalue(lefts, found.num_samples, found._tolerance)
     error = None if found.null_error is None else found.null_error / rest
     changes = {
@@ -446,4 +461,4 @@ def with_quality(
             "statistic": -math.log10(max(pvalue, 1e-300)) + 0.0,
             "threshold": -math.log10(alpha),
         }
-    return replace(found, data_quality=quality, **largest, **changes)
+    return replace(found, data_quality=quality, witnesses=witnesses, **changes)

@@ -1,4 +1,4 @@
-r"""Several tests share one level: of the distance, of missing and new values, of single counts and dependences.
+r"""Several tests share one level: of the distance, of missing and new values, of witnesses (`hld.results.witnesses`).
 
 The distance has a p-value p_0, each test beside it one p_i and a part w_i of the level, w_0 = 1 - sum w_i.  With
 
@@ -53,7 +53,13 @@ def scaled_level(alpha: float, *tests: Any) -> float:
 
 def _rest(tests: tuple[Any, ...]) -> float:
     """w_0."""
-    return 1 - sum(one.share for one in tests)
+    total = sum(one.share for one in tests)
+    if total > 1:
+        raise ValueError(
+            f"the witnesses have {total:.0%} of the level together, expected at most 100%: lower the `share` of "
+            "those that were added"
+        )
+    return 1 - total
 
 
 def _together(s: Any, tests: tuple[Any, ...]) -> Any:

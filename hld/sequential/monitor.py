@@ -3,7 +3,7 @@
     H0: the rows of the stream and the reference rows are exchangeable
 
 (as independent rows from one distribution are).  The circuit only says which numbers of a row to compare
-(`hld.sequential.row_scores`); the reference rows show what is usual, and bets on ranks find what is not
+(`hld.vectors.row_scores`); the reference rows show what is usual, and bets on ranks find what is not
 (`hld.sequential.races`).  So
 
     P(any alarm, ever)  <=  alpha
@@ -30,7 +30,9 @@ import numpy as np
 import pcircuit
 from hld.answers.words import p_text
 from hld.sequential.races import Races, advance, first_races, uniform_numbers
-from hld.sequential.row_scores import (
+from hld.tables.schemas.quality import column_lines
+from hld.tables.shown_names import listed
+from hld.vectors.row_scores import (
     RowScores,
     WatchedRows,
     bin_edges,
@@ -39,8 +41,6 @@ from hld.sequential.row_scores import (
     padded,
     watched_rows,
 )
-from hld.tables.schemas.quality import column_lines
-from hld.tables.shown_names import listed
 from pcircuit.arguments import check_fraction, check_whole_number
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
@@ -86,9 +86,10 @@ class MonitorResult:
     alpha : float
         Bound on the probability of any false alarm, from one reset to the next.
     columns : tuple of str
-        Columns of the race that is ahead; empty if it is one of whole rows.
+        Columns of the race that is ahead, or, if it is one of whole rows, of the best of the others; may be empty.
     witness : str
-        What that race ranks: "column", "pair", "information", "unit", "direction" or "likelihood".
+        What the race ahead ranks: "column", "pair", "information", "unit", "direction", or one of
+        `hld.vectors.odd_rows.ODDNESS`.
     log_e_values : (n,) float array
         After each row of this update.
     absent, extra : tuples of str
@@ -270,7 +271,7 @@ class Monitor:
         codes : (n, V) int array
             What ``detector.encoder_.encode`` makes of rows; -1 is a hole.
         marks : (n, V) uint8 array, optional
-            1 where a cell has a value that training did not show: see ``encoder_.encode_counting``.
+            What codes do not show of cells: see ``encoder_.encode_counting``.
 
         Returns
         -------
@@ -381,7 +382,12 @@ class Monitor:
         kind = self._scores.kinds[self.leader]
         names = [f"x{v}" for v in range(self.circuit.num_variables)]
         names = names if self._encoder is None else list(self._encoder.names)
-        now = float((self._races.log + self._scores.log_weights()).max())
+        weighted = self._races.log + self._scores.log_weights()
+        variables, now = kind.variables, float(weighted.max())
+        if not variables:  # of the races that speak of columns, the one that is ahead
+            speaks = np.array([bool(one.variables) for one in self._scores.kinds])
+            first = int(np.where(speaks, weighted, -np.inf).argmax())
+            variables = self._scores.kinds[first].variables if weighted[first] > 0 else ()
         return MonitorResult(
             float(evidence[-1]) if len(evidence) else now,
             float(min(1.0, np.exp(-self.best))),
@@ -390,7 +396,7 @@ class Monitor:
             self.num_rows,
             self.num_missing,
             self.alpha,
-            tuple(names[v] for v in kind.variables),
+            tuple(names[v] for v in variables),
             kind.name,
             evidence,
             _unit=self._unit,

@@ -34,12 +34,13 @@ from hld.answers.profile import Profile
 from hld.answers.table_facts import evidence_of
 from hld.detector.detector import HLDDetector
 from hld.results.count_law import merged_counts
+from hld.results.distances import count_distances
 from hld.results.effects import effect_of, left_of, tolerant_pvalue
-from hld.results.largest_count import LargestCount, largest_count
-from hld.results.largest_dependence import LargestDependence, largest_dependence
+from hld.results.largest_count import largest_count
+from hld.results.largest_dependence import largest_dependence
 from hld.results.result import OfColumns
 from hld.results.shared_level import combined
-from hld.sql.distances import count_distances
+from hld.results.witnesses import Witness
 from hld.sql.tables import TableInDatabase, count
 from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.quality import DataQuality, data_quality
@@ -53,6 +54,11 @@ WEIGHTS = {
     "dependence": 0.10,
     "missing": 0.10,
     "new": 0.02,
+}
+WITNESSES = {
+    "columns": "levels",
+    "largest column": "largest_count",
+    "dependence": "largest_dependence",
 }
 
 
@@ -73,8 +79,7 @@ class CountsResult(OfColumns):
     num_queries: int
     evidence: Evidence = field(repr=False)
     data_quality: DataQuality = field(repr=False)
-    largest_count: LargestCount | None = None
-    largest_dependence: LargestDependence | None = None
+    witnesses: dict[str, Witness] = field(repr=False)
     context = None  # no covariates, groups or stretches of time
 
     @property
@@ -223,6 +228,9 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
     effect = effect_of(lefts, pvalue, alpha, T)
     if detector.tolerance:
         pvalue = tolerant_pvalue(lefts, T, detector.tolerance)
+    tested = dict(counted)
+    if "columns" in laws and distances:
+        tested["columns"] = replace(distances[0], share=weights["columns"])
     quality = replace(
         quality,
         missingness=counted.get("missing", quality.missingness),
@@ -247,8 +255,7 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
         found.num_queries,
         evidence,
         quality,
-        counted.get("largest column", largest[0]),
-        counted.get("dependence", largest[2]),
+        {name: tested[own] for own, name in WITNESSES.items() if own in tested},
     )
 
 

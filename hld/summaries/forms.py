@@ -22,7 +22,14 @@ from pcircuit.io.archive import check_names, saved_count
 FORMAT, VERSION = "hld.summary", 1
 MOST_NUMBERS = 10_000_000
 MOST_NAMES, LONGEST_NAME = 100_000, 10_000
-WHOLE = ("seen", "odd", "cells", "categories")  # arrays of counts; the others are doubles
+WHOLE = (
+    "seen",
+    "odd",
+    "cells",
+    "categories",
+    "pairs",
+    "odd_rows",
+)  # arrays of counts; the others are doubles
 DIMENSIONS = {
     "sums": 1,
     "seen": 1,
@@ -32,10 +39,12 @@ DIMENSIONS = {
     "sketch": 3,
     "cells": 2,
     "categories": 1,
+    "pairs": 1,
+    "odd_rows": 1,
 }
 GROUPS = (
     {"squares", "fourths", "odd", "sketch"},
-    {"cells", "categories", "absent", "extra"},
+    {"cells", "categories", "pairs", "odd_rows", "absent", "extra"},
 )  # that are there together or not at all
 ALWAYS = {"format", "version", "model", "num_rows", "num_missing", "sums"}
 FINGERPRINT = 64  # hexadecimal digits

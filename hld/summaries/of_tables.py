@@ -1,9 +1,9 @@
-"""Summaries of tables: cells that the schema does not know, and categories by column, are counted, too.
+"""Summaries of tables: cells that the schema does not know, categories, pairs and odd rows are counted, too.
 
 **Arrow.**  Record batches become the JSON of a summary by the function that Spark and Ray send to where the rows are.
 
 Both engines hand Arrow record batches to a function, and take such batches back.  The function made here yields one
-batch of one row for each partition: the JSON of its `BatchSummary`, some 40 kilobytes, in the column "summary".
+batch of one row for each partition: the JSON of its `BatchSummary`, some 50 kilobytes, in the column "summary".
 
 =====  ====================================================================================================
 Spark  ``frame.mapInArrow(hld.arrow_summarizer(detector), "summary string").collect()``
@@ -25,13 +25,15 @@ from typing import Any
 import numpy as np
 
 from hld.answers.evidence import Evidence
-from hld.answers.profile import Profile, profile_of
-from hld.answers.table_facts import evidence_of
+from hld.answers.profile import Profile, tables_of
+from hld.answers.table_facts import batch_profile, evidence_of, new_marks
 from hld.summaries.summary import BatchSummary, TableCounts
 from hld.summaries.summing import detector_fingerprint, summarize_rows
+from hld.tables.cells import read_table
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.quality import DataQuality, data_quality
 
+MOST_CELLS = 100_000  # of pairs: more would make a long text of a summary, which then has none
 CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 
@@ -41,13 +43,19 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any]) -> BatchSummary:
     found: BatchSummary | None = None
     table: TableCounts | None = None
     for chunk in chunks:
-        codes, report, absent, extra = encoder.encode_counting(chunk)
+        read = read_table(chunk)
+        marks = new_marks(detector, read.num_rows)
+        codes, report, absent, extra = encoder.encode_counting(read, marks)
         first = 0 if found is None else found.num_rows
         own = summarize_rows(test, codes, first=first)
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
+        counts = batch_profile(detector, codes, marks)
+        pairs = np.concatenate([np.zeros(0, np.int64), *(one.ravel() for one in counts.pairs)])
         counted = TableCounts(
             cells,
-            np.concatenate(profile_of(codes, encoder.num_categories, ()).counts),
+            np.concatenate(counts.counts),
+            pairs if len(pairs) <= MOST_CELLS else pairs[:0],
+            np.zeros(0, np.int64) if counts.odd is None else counts.odd.ravel(),
             tuple(sorted(absent)),
             tuple(sorted(extra)),
         )
@@ -105,11 +113,31 @@ def facts_of(
     counts = tuple(np.split(table.categories, np.cumsum(sizes)[:-1]))
     if any(int(one.sum()) != summary.num_rows for one in counts):
         raise ValueError(f"`summary` counts categories of other rows than its {summary.num_rows}")
-    none = np.zeros((0, 2), dtype=np.int64)
-    reference = replace(detector.profile_, edges=none, pairs=())
-    batch = Profile(summary.num_rows, counts, none, ())
+    reference = _of_pairs(detector.profile_, len(table.pairs))
+    shapes = [one.shape for one in reference.pairs]
+    odd = np.zeros((0, 1)) if detector.watched_ is None else detector.watched_.odd_counts
+    found = {"pairs": sum(a * b for a, b in shapes), "odd_rows": odd.size}
+    for name, size in found.items():
+        if len(getattr(table, name)) != size:
+            raise ValueError(
+                f"`summary` has {len(getattr(table, name))} counts of {name}, expected {size}"
+            )
+    batch = Profile(
+        summary.num_rows,
+        counts,
+        reference.edges,
+        tables_of(table.pairs, shapes),
+        odd=table.odd_rows.reshape(odd.shape) if odd.size else None,
+    )
     evidence = evidence_of(detector, batch, quality)
     return own, quality, None if evidence is None else replace(evidence, reference=reference)
+
+
+def _of_pairs(profile: Profile, num_cells: int) -> Profile:
+    """A profile, without its pairs for a batch that has no cells of pairs."""
+    if num_cells:
+        return profile
+    return replace(profile, edges=profile.edges[:0], pairs=())
 
 
 def arrow_summarizer(detector: Any) -> ArrowSummarizer:

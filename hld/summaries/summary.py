@@ -11,7 +11,8 @@ row can be read off them as soon as there are several, but this is no formal gua
 Besides these a summary holds, where they are known,
 
 * `Spread`: how the rows vary, by which an alarm is checked where rows are the reference (`hld.summaries.spread`)
-* `TableCounts`: cells that the schema does not know, and the counts of each column's categories
+* `TableCounts`: cells that the schema does not know, and the counts of each column's categories, of the pairs of
+  categories along the tree, and of odd rows (`hld.answers.profile`)
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import numpy as np
 
 from hld.summaries.forms import json_form, read_json
 from pcircuit.arguments import check_whole_number
+
+COUNTED = ("cells", "categories", "pairs", "odd_rows")  # the arrays of `TableCounts`
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +48,13 @@ class Spread:
 class TableCounts:
     """What was met in the columns of a table.
 
-    Shapes: cells (5, V), categories (sum C_v + V,).
+    Shapes: cells (5, V), categories (sum C_v + V,), pairs (cells of all edges,) or (0,), odd_rows (S BINS,).
     """
 
     cells: np.ndarray
     categories: np.ndarray
+    pairs: np.ndarray
+    odd_rows: np.ndarray
     absent: tuple[Any, ...] = ()
     extra: tuple[Any, ...] = ()
 
@@ -58,6 +63,8 @@ class TableCounts:
         return TableCounts(
             self.cells + other.cells,
             self.categories + other.categories,
+            self.pairs + other.pairs,
+            self.odd_rows + other.odd_rows,
             tuple(sorted({*self.absent} & {*other.absent})),
             tuple(sorted({*self.extra, *other.extra})),
         )
@@ -86,8 +93,8 @@ class BatchSummary:
         Squares, fourth powers and a sketch of the rows' differences from the reference, which check an alarm; None
         where the circuit is the reference.
     table : TableCounts or None
-        Counts of categories, missing cells and new values by column, where a table was summarised; None for rows of a
-        test.
+        Counts of categories, missing cells and new values by column, of pairs and odd rows, where a table was
+        summarised; None for rows of a test.
 
     Raises
     ------
@@ -97,7 +104,7 @@ class BatchSummary:
     Notes
     -----
     Immutable.  A number for each node and 256 for the sketch of each metric: as JSON from some
-    hundred bytes, with the circuit as reference, to some 40 kilobytes with the six metrics of `HLDDetector`.
+    hundred bytes, with the circuit as reference, to some 50 kilobytes with the six metrics of `HLDDetector`.
 
     Examples
     --------
@@ -217,7 +224,7 @@ class BatchSummary:
             arrays |= {one.name: getattr(self.spread, one.name) for one in fields(Spread)}
         if self.table is not None:
             scalars |= {"absent": list(self.table.absent), "extra": list(self.table.extra)}
-            arrays |= {"cells": self.table.cells, "categories": self.table.categories}
+            arrays |= {name: getattr(self.table, name) for name in COUNTED}
         return scalars, arrays
 
     @classmethod
@@ -230,8 +237,7 @@ class BatchSummary:
         )
         table = (
             TableCounts(
-                arrays["cells"],
-                arrays["categories"],
+                *(arrays[name] for name in COUNTED),
                 tuple(scalars["absent"]),
                 tuple(scalars["extra"]),
             )

@@ -1,4 +1,5 @@
 """The test itself: a reference, metrics of the difference from it and a null put together, and a batch judged by them.
 
-`hld.testing.goodness_of_fit` has the test, `hld.testing.calibration` what is computed before a batch is seen.
+`hld.testing.plain` has the paper's as it stands there, `hld.testing.goodness_of_fit` the test, and
+`hld.testing.calibration` what is computed before a batch is seen.
 """

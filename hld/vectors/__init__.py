@@ -1,1 +1,1 @@
-"""Hierarchical likelihood vectors: of rows, with holes filled, and the distance of their means."""
+"""Hierarchical likelihood vectors of rows, with holes filled, the distance of their means; other numbers of rows."""

@@ -24,6 +24,10 @@ PLAIN = {
     "ordered": "ordered columns by themselves",
     "score": "use of each parameter",
     "weights": "weighted nodes",
+    "largest_count": "single counts",
+    "largest_dependence": "single dependences",
+    "magnitude": "extreme numbers",
+    "likelihood": "unlikely rows",
 }
 LEGEND = (
     '<p class="legend"><span><i style="background:var(--expected)"></i>expected (upper bar)</span>'
@@ -106,8 +110,7 @@ def _tests(result: Any) -> str:
     rest = 1 - sum(one.share for one in result.beside)
     quality = result.data_quality
     counted = (
-        ("single counts", result.largest_count),
-        ("single dependences", result.largest_dependence),
+        *((PLAIN.get(name, name), one) for name, one in result.witnesses.items()),
         ("shares of missing values", getattr(quality, "missingness", None)),
         ("new values", getattr(quality, "new_values", None)),
     )

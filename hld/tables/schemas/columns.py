@@ -68,6 +68,7 @@ _LEVEL_TYPES = {
     "categorical": (bool, int, float, str),
 }
 ROWS_PER_LEVEL = 4  # of whole numbers that are levels: with fewer, bins find a drift twice as often
+UNITS = 6.0  # of normal scores in the range of training
 _SHOWN = 8  # levels or edges that a line of description lists
 
 
@@ -116,6 +117,15 @@ class LevelColumn:
     def num_categories(self) -> int:
         """Number of levels, one for rare levels if there are any, and one for whatever is none of them."""
         return len(self.levels) + bool(self.rare) + 1
+
+    @property
+    def ends(self) -> tuple[float, float, float, float] | None:
+        """As those of `BinColumn`, for whole numbers; None for other levels."""
+        if self.kind != "integer":
+            return None
+        low, high = float(self.levels[0]), float(self.levels[-1])
+        unit = (high - low) / UNITS or 1.0
+        return low, high, unit, unit
 
     def values(self, unseen: str, rare: str) -> list[Any]:
         """Value of each category, `unseen` standing for the last, `rare` for that of rare levels."""
@@ -177,6 +187,19 @@ class BinColumn:
         if self.kind == "continuous":
             return middles
         return [from_seconds(middle, self.kind) for middle in middles]
+
+    @property
+    def ends(self) -> tuple[float, float, float, float] | None:
+        """Ends of the range, and below and above it the width of a unit of a normal score; None for dates.
+
+        Half an outermost bin, as of a thousand numbers an eighth lie between the normal scores 1.2 and 3.3.
+        """
+        if self.kind == "date":  # each day is beyond all earlier ones
+            return None
+        spread = (self.high - self.low) / UNITS or 1.0
+        first, last = (self.edges[0], self.edges[-1]) if self.edges else (self.low, self.high)
+        below, above = (first - self.low) / 2 or spread, (self.high - last) / 2 or spread
+        return self.low, self.high, below, above
 
     @property
     def marks(self) -> tuple[float, ...]:

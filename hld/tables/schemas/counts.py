@@ -63,7 +63,7 @@ Reference: R. E. Tarone (1990), A modified Bonferroni method for discrete data, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -116,15 +116,15 @@ def count_pvalue(
     return min(1.0, 2 * tail) if is_two_sided else tail
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CountTest:
-    """The outcome of comparing a count of each column, as of missing or of new values, with those of other rows."""
+    """The outcome of comparing counts with those of other rows, and its share of the level."""
 
     pvalue: float
-    pvalues: tuple[Any, ...]
     share: float
     law: SmallestLaw | None = field(default=None, repr=False, compare=False)
     counts: Counts | None = field(default=None, repr=False, compare=False)
+    pvalues: tuple[Any, ...] = field(default=(), repr=False, compare=False)  # one by one
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift, given what was counted in all rows."""
@@ -133,6 +133,10 @@ class CountTest:
     def after(self, rows: int) -> float:
         """The largest p-value where so many rows of the batch are others."""
         return 1.0 if self.counts is None else self.counts.after(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """p-value and share, and what is compared, as plain Python values."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
 
 
 def compare_missing(
@@ -169,11 +173,13 @@ def of_columns(
     """
     some = k + j > 0
     if not some.any():
-        return CountTest(1.0, pvalues, 0.0)
+        return CountTest(pvalue=1.0, pvalues=pvalues, share=0.0)
     n, k, T, j = (one[some].astype(np.int64) for one in (n, k, T, j))
     law = smallest_law(n + T, k + j, T, is_two_sided=is_two_sided)
     counts = Counts(n + T, k + j, T, j, len(pvalues), is_two_sided)
-    return CountTest(law.pvalue(min(pvalues)), pvalues, share, law, counts)
+    return CountTest(
+        pvalue=law.pvalue(min(pvalues)), pvalues=pvalues, share=share, law=law, counts=counts
+    )
 
 
 def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
@@ -209,7 +215,7 @@ def _falling_terms(N: int, K: int, T: int, j: int, highest: int) -> float:
     return total
 
 
-NEW_SHARE = 0.3  # of the level at most, where anything is new: `benchmarks.power.trials`
+NEW_SHARE = 0.2  # of the level at most, where anything is new: `benchmarks.power.trials`
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,19 +275,17 @@ def compare_new(kept: KeptValues, shown: Any, new: Any) -> CountTest:
 
     Shapes: shown, new (V,).
     """
-    pvalues = tuple(
-        count_pvalue(int(k) + int(T), int(before) + int(now), int(T), int(now), is_two_sided=False)
-        for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True)
-    )
-    return of_columns(
-        pvalues,
-        kept.shown,
-        kept.new,
-        np.asarray(shown),
-        np.asarray(new),
-        NEW_SHARE,
-        is_two_sided=False,
-    )
+    return one_sided(kept.shown, kept.new, np.asarray(shown), np.asarray(new), NEW_SHARE)
+
+
+def one_sided(n: Any, k: Any, T: Any, j: Any, share: float) -> CountTest:
+    """Whether more of T rows have something than of n others, for each of some things.
+
+    Shapes: n, k, T, j (e,).
+    """
+    each = zip(*(one.tolist() for one in (n + T, k + j, T, j)), strict=True)
+    pvalues = tuple(count_pvalue(*one, is_two_sided=False) for one in each)
+    return of_columns(pvalues, n, k, T, j, share, is_two_sided=False)
 
 
 MOST_VALUES = 40  # of a count whose p-values are listed, less one

@@ -120,7 +120,12 @@ class TableEncoder:
         )
 
     def encode(
-        self, table: Any, name: str = "table", *, ignore_extra: bool = False
+        self,
+        table: Any,
+        name: str = "table",
+        *,
+        ignore_extra: bool = False,
+        marks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, EncodingReport]:
         """Turn a table into evidence.
 
@@ -133,6 +138,7 @@ class TableEncoder:
             What errors call it.
         ignore_extra : bool
             Whether names that training did not have are ignored, as in batches, or refused.
+        marks : see `encode_counting`
 
         Returns
         -------
@@ -148,7 +154,8 @@ class TableEncoder:
             Text or objects in a column that was fitted as numbers, values that cannot be levels.
         """
         with table_called(name):
-            return encoded(self.columns, self._tables, *self._arranged(table, ignore_extra))
+            arranged = self._arranged(table, ignore_extra)
+            return encoded(self.columns, self._tables, *arranged, marks=marks)
 
     def encode_training(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
         """Turn the training table into evidence to learn from: every row as it looks to the other rows.

@@ -32,6 +32,7 @@ is not 01:30:00 unless all levels of the column are times (`hld.tables.times`).
 
 from __future__ import annotations
 
+import contextlib
 import math
 import reprlib
 from bisect import bisect_right
@@ -60,10 +61,10 @@ if TYPE_CHECKING:
     from hld.tables.schemas.columns import BinColumn, LevelColumn
 
 
-NEW, ODD = (
-    1,
-    2,
-)  # marks of cells: a value that training did not show, a cell of another type than its column
+# marks of cells: a value that training did not show, a cell of another type than its column; and from the bit `FAR` on
+# k, where a number lies up to 2^(k - 2) units beyond the range of training (`BinColumn.ends`), 0 where it does not
+NEW, ODD, FAR = 1, 2, 2
+MOST_FAR = 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,11 @@ def encoded(
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
         _copy_counting(whole, tables.unseen, codes)
         _mark(marks, codes, tables.unseen, {})
-        return codes, _report(columns, codes, tables.unseen, beyond, {})
+        report = _report(columns, codes, tables.unseen, beyond, {})
+        _mark_far(
+            marks, columns, {v: whole[:, v] for v in np.flatnonzero(report.num_unseen).tolist()}
+        )
+        return codes, report
     numbers, odd = {}, {}
     for v, (column, values) in enumerate(zip(columns, arrays, strict=True)):
         if values is None:
@@ -155,6 +160,7 @@ def encoded(
         which = list(numbers)
         beyond[which] = step_codes(tables.steps, which, list(numbers.values()), codes, marks)
     _mark(marks, codes, tables.unseen, odd)
+    _mark_far(marks, columns, arrays)
     report = _report(columns, codes, tables.unseen, beyond, odd)
     for v, column in enumerate(columns):
         if column.unseen != "keep" and report.num_unseen[v] + report.num_out_of_range[v]:
@@ -203,6 +209,20 @@ def _mark(
         np.bitwise_or(marks, NEW, out=marks, where=codes == unseen)
         for v, rows in odd.items():
             marks[rows, v] |= ODD
+
+
+def _mark_far(marks: np.ndarray | None, columns: Any, arrays: list[Any]) -> None:
+    """Mark how far numbers that are marked as new lie beyond the range of training."""
+    for v, column in () if marks is None else enumerate(columns):
+        rows = np.flatnonzero(marks[:, v] & NEW) if column.ends else ()
+        if not len(rows):
+            continue
+        low, high, below, above = column.ends
+        with contextlib.suppress(ValueError), np.errstate(all="ignore"):  # what no double holds
+            x = numbers_in(column, whole_cells(arrays[v])[rows])
+            away = np.maximum((x - high) / above, (low - x) / below)
+            k = np.clip(np.ceil(np.log2(away)) + 2, 1, MOST_FAR)
+            marks[rows, v] |= np.where(away > 0, k, 0).astype(np.uint8) << FAR
 
 
 def _leave_one_out(column: LevelColumn, values: np.ndarray, codes: np.ndarray) -> None:

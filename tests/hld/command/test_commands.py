@@ -56,29 +56,6 @@ def test_sample_under_a_condition(run):
     assert "`where`" in err
 
 
-def test_the_separator_of_real_rows_is_found(run, folder):
-    """That of the drawn rows had been taken for it, so that semicolons were an error."""
-    written = [
-        "sample",
-        "model.hld",
-        "-n",
-        "300",
-        "-o",
-        "drawn.csv",
-        "--report",
-        "drawn.html",
-        "--real",
-    ]
-    assert run(*written, "calm.csv")[0] == 0
-    page = (folder / "drawn.html").read_text(encoding="utf-8")
-    pd.read_csv(folder / "calm.csv", dtype=str).to_csv(
-        folder / "semicolons.csv", sep=";", index=False
-    )
-    assert run(*written, "semicolons.csv")[::2] == (0, "")
-    assert (folder / "drawn.html").read_text(encoding="utf-8") == page
-    assert (folder / "drawn.csv").read_text(encoding="utf-8").startswith("colour,visits,")
-
-
 def test_log(run):
     from hld.command.output import LOG
 
@@ -114,5 +91,5 @@ def test_groups_on_the_command_line(run, folder):
     status, out, _ = run("test", "grouped.hld", "moved.csv", "--json")
     check("test", json.loads(out))
     assert run("fit", "grouped.csv", "-o", "other.hld", "--groups", "week")[2].startswith(
-        "hld: error: `groups` names the column 'week'"
+        "hld: error: --groups names the column 'week'"
     )

@@ -143,6 +143,7 @@ def fitted(run_quickly, *options):
     pd.DataFrame({"when": days, "n": np.arange(200) % 5, "k": ["a", "b"] * 100}).to_csv(
         "t.csv", index=False
     )
+    kept = () if "--calendar" in options else ("--continuous", "when")  # moments order the rows
     status, out, err = run_quickly(
         "fit",
         "t.csv",
@@ -155,6 +156,7 @@ def fitted(run_quickly, *options):
         "--metric",
         "likelihoods",
         *options,
+        *kept,
     )
     assert (status, err) == (0, "")
     return hld.load("m.hld").schema_, out
@@ -308,18 +310,14 @@ def test_two_outputs_of_one_name_are_refused_before_the_work(run, folder, other)
     """The graph had replaced the C, and both were said to be written."""
     (folder / "link").unlink(missing_ok=True)
     (folder / "link").symlink_to("same")
-    for argv in (
-        ("export", "absent.hld", "--c", "same", "--onnx", other),
-        ("sample", "absent.hld", "-n", "3", "-o", "same", "--report", other),
-    ):
-        (folder / "same").write_text("as it was")
-        status, out, err = run(*argv)
-        assert (status, out) == (2, "")
-        assert err == (
-            f"hld: error: '{other}' is to be written twice, expected a file for each "
-            "output: one would replace the other\n"
-        )
-        assert (folder / "same").read_text() == "as it was"
+    (folder / "same").write_text("as it was")
+    status, out, err = run("export", "absent.hld", "--c", "same", "--onnx", other)
+    assert (status, out) == (2, "")
+    assert err == (
+        f"hld: error: '{other}' is to be written twice, expected a file for each "
+        "output: one would replace the other\n"
+    )
+    assert (folder / "same").read_text() == "as it was"
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.5, True), (0.0, False)])

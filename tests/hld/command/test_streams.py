@@ -138,7 +138,6 @@ def test_full_streams_are_errors(command, unbuffered, folder):
         "test m.hld moved.csv",
         "info m.hld --json",
         "sample m.hld -n 3",
-        "completion fish",
         "monitor m.hld < calm.csv",
     ],
 )

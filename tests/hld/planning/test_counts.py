@@ -38,23 +38,9 @@ def detector():
 def test_the_parts_of_the_level_are_those_of_a_batch_as_expected(detector, T):
     parts = shared_level(detector, T, 0.05)
     result = detector.test(population(T, np.random.default_rng(1)))
-    assert parts.distance == pytest.approx(
-        result.scaled_alpha
-        * (
-            1
-            - sum(
-                one.share
-                for one in (
-                    result.data_quality.missingness,
-                    result.data_quality.new_values,
-                    result.largest_count,
-                    result.largest_dependence,
-                )
-            )
-        ),
-        rel=0.3,
-    )
-    assert 0.05 * (1 - SHARE - 0.5) < parts.distance <= 0.05
+    rest = 1 - sum(one.share for one in result.beside)
+    assert parts.distance == pytest.approx(result.scaled_alpha * rest, rel=0.3)
+    assert 0.05 * rest <= parts.distance <= 0.05
     assert parts.counts <= 0.05 * SHARE * 2
     none = hld.HLDDetector(num_latents=2, num_epochs=1, null="exact", reference="circuit").fit(
         population(300, np.random.default_rng(2))

@@ -104,7 +104,7 @@ def test_the_level_is_kept_exactly_over_all_ways_to_divide_the_rows():
 
 def test_nothing_to_compare():
     same = profile(np.zeros((5, 2), int), (2, 2))
-    assert largest_count(same, same) == LargestCount(1.0, 0.0)
+    assert largest_count(same, same) == LargestCount(pvalue=1.0, share=0.0)
     missing = profile(np.full((5, 1), -1), (2,))
     assert largest_count(missing, profile([[0], [1]], (2,))).share == 0.0
 
@@ -121,17 +121,16 @@ def test_a_detector_pays_its_share_and_keeps_its_level():
         batch = rng.integers(0, 3, size=(50, 6))
         result = detector.test(batch)
         distance = detector.test_(batch).pvalue
-        assert result.pvalue == combined(distance, result.largest_count)
-        assert result.pvalue <= min(
-            1.0, distance / (1 - SHARE), result.largest_count.pvalue / SHARE
-        )
+        assert result.pvalue == combined(distance, *result.beside)
+        rest = 1 - sum(one.share for one in result.beside)
+        assert result.pvalue <= min(1.0, distance / rest, result.largest_count.pvalue / SHARE)
         assert plain.test(batch).largest_count is None
         rejected += result.reject
     assert rejected <= at_most(40, 0.05)
     batch[:, 4] = 0
     moved = detector.test(batch)
     assert (moved.largest_count.column, moved.largest_count.category) == (4, 0)
-    assert moved.to_dict()["largest_count"]["column"] == 4
+    assert moved.to_dict()["witnesses"]["largest_count"]["column"] == 4
     assert hld.judge_chunks(detector, [batch[:20], batch[20:]]).pvalue == moved.pvalue
     summed = detector.test(detector.summarize(batch))
     assert summed.largest_count == moved.largest_count

@@ -17,14 +17,11 @@ import hld
 import pcircuit
 from hld.answers.profile import Profile, profile_of
 from hld.results.largest_count import SHARE as COUNT_SHARE
-from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import (
     SHARE,
     LargestDependence,
     associations_of,
-    has_largest,
     largest_dependence,
-    largest_of,
     mean_tail_bound,
 )
 from hld.results.shared_level import combined
@@ -155,9 +152,10 @@ def test_a_detector_names_the_dependence_and_keeps_its_level(tmp_path):
     for _ in range(40):
         batch = chain(rng, 60, 8)
         result = detector.test(batch)
-        beside = result.largest_count, result.largest_dependence
-        assert result.pvalue == combined(detector.test_(batch).pvalue, *beside)
-        assert [one.share for one in beside] == [COUNT_SHARE, SHARE]
+        beside = result.witnesses
+        assert result.pvalue == combined(detector.test_(batch).pvalue, *beside.values())
+        shares = COUNT_SHARE, SHARE
+        assert (beside["largest_count"].share, beside["largest_dependence"].share) == shares
         assert loaded.test(batch).pvalue == result.pvalue
         rejected += result.reject
     assert rejected <= at_most(40, 0.05)
@@ -165,13 +163,13 @@ def test_a_detector_names_the_dependence_and_keeps_its_level(tmp_path):
     broken = detector.test(batch)
     assert broken.reject
     assert broken.largest_dependence.columns == (4, 5)
-    assert broken.to_dict()["largest_dependence"]["columns"] == [4, 5]
+    assert broken.to_dict()["witnesses"]["largest_dependence"]["columns"] == [4, 5]
     assert (
         hld.judge_chunks(detector, [batch[:20], batch[20:]]).largest_dependence
         == broken.largest_dependence
     )
-    # a summary has the counts of columns, not those of pairs
-    assert detector.test(detector.summarize(batch)).largest_dependence is None
+    summed = detector.test(detector.summarize(batch[:20]) + detector.summarize(batch[20:]))
+    assert summed.largest_dependence == broken.largest_dependence
 
 
 COUNTS = st.lists(st.integers(0, 2), min_size=2, max_size=4)
@@ -257,64 +255,3 @@ def test_values_of_any_size_and_place_have_the_same_bound():
     ]
     assert bounds == pytest.approx([bounds[0]] * len(bounds), rel=1e-6)
     assert bounds[0] < 1e-4
-
-
-OPTIONS = {"num_latents": 1, "num_epochs": 2, "null": "exact"}
-
-
-def rows(n, seed):
-    found = np.random.default_rng(seed).integers(0, 3, size=(n, 4))
-    found[:, 1] = np.where(found[:, 3] > 0, found[:, 0], found[:, 1])
-    return found
-
-
-@pytest.fixture(scope="module")
-def detector():
-    return hld.HLDDetector(num_latents=3, num_epochs=6, null="exact").fit(rows(300, 0))
-
-
-def batch_of(detector, table, edges=None):
-    codes = detector.encoder_.encode(table)[0]
-    return profile_of(
-        codes, detector.encoder_.num_categories, detector.profile_.edges if edges is None else edges
-    )
-
-
-def test_both_are_those_of_the_counts(detector):
-    shifted = rows(120, 1)
-    shifted[:60, 2], shifted[:, 1] = 0, np.roll(shifted[:, 1], 1)
-    batch, kept = batch_of(detector, shifted), detector.profile_
-    found = largest_of(detector, batch)
-    assert found == {
-        "largest_count": largest_count(kept, batch, detector.encoder_.ordered),
-        "largest_dependence": largest_dependence(kept, batch),
-    }
-    assert found["largest_count"].pvalue < 0.05
-    assert detector.encoder_.ordered
-    result = detector.test(shifted)
-    assert {name: getattr(result, name) for name in found} == found
-
-
-def test_without_pairs_no_dependence_is_tested(detector):
-    no_pairs = batch_of(detector, rows(80, 1), np.zeros((0, 2), dtype=int))
-    assert largest_of(detector, no_pairs).keys() == {"largest_count"}
-    assert largest_of(detector, None) == {}
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({}, True),
-        ({"metric": "likelihoods"}, True),
-        ({"metric": "whitened"}, False),
-        ({"metric": ("euclidean", "standardized")}, False),
-        ({"reference": "circuit"}, False),
-    ],
-)
-def test_they_are_part_of_what_a_detector_does_by_default_where_rows_were_held_out(
-    options, expected
-):
-    detector = hld.HLDDetector(**OPTIONS | options).fit(rows(120, 0))
-    assert has_largest(detector) == expected
-    assert bool(largest_of(detector, batch_of(detector, rows(30, 1)))) == expected
-    assert (detector.test(rows(30, 1)).largest_count is not None) == expected

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import zoo
 import hld
 from hld import HLDTest
 from hld.baselines import BaselineResult
-from hld.results.result import PARTS, OfColumns
+from hld.results.result import OfColumns
 from hld.results.shared_level import scaled_level
 from hld.tables.schemas.counts import compare_missing
 from pcircuit import sample
@@ -91,8 +91,7 @@ class Found(OfColumns):
     reject: bool = False
     alpha: float = 0.01
     data_quality: Any = None
-    largest_count: Any = None
-    largest_dependence: Any = None
+    witnesses: Any = field(default_factory=dict)
     context: Any = None
 
 
@@ -129,9 +128,7 @@ def test_without_counts_there_are_no_columns_and_a_frame_without_rows():
 
 def test_the_scaled_level_is_that_of_all_that_was_tested_beside_the_distance():
     tests = [compare_missing(1000, [100], 50, [j]) for j in (5, 9)]
-    assert Found(largest_count=tests[0], largest_dependence=tests[1]).scaled_alpha == scaled_level(
-        0.01, *tests
-    )
+    assert Found(witnesses=dict(enumerate(tests))).scaled_alpha == scaled_level(0.01, *tests)
 
 
 def test_a_frame_has_a_row_for_each_column_the_smallest_p_value_first(told):
@@ -143,9 +140,9 @@ def test_a_frame_has_a_row_for_each_column_the_smallest_p_value_first(told):
 
 def test_parts_are_named_as_the_fields_and_ready_for_json(told):
     parts = told.parts_to_dict()
-    known = {name for name in PARTS if getattr(told, name) is not None}
-    assert parts.keys() == known | {"columns", "pairs"}
-    assert {"data_quality", "largest_count"} <= known
-    assert parts["largest_count"] == told.largest_count.to_dict()
+    assert parts.keys() == {"data_quality", "witnesses", "not_heard", "columns", "pairs"}
+    assert parts["not_heard"] == list(told.not_heard)
+    assert parts["witnesses"].keys() == told.witnesses.keys()
+    assert parts["witnesses"]["largest_count"] == told.largest_count.to_dict()
     assert [one["name"] for one in parts["columns"]] == ["kind", "size"]
     assert json.loads(json.dumps(parts, allow_nan=False)) == json.loads(json.dumps(parts))

@@ -84,11 +84,12 @@ def test_all_of_the_level_is_the_distances_where_counts_cannot_tell():
     rows = np.random.default_rng(0).choice(3, size=(90, 5), p=(0.8, 0.15, 0.05))
     detector, low = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99).fit(rows), 0
     for row in rows:
-        result, distance = detector.test(row[None]), detector.test_(row[None])
-        assert result.largest_count.share > 0
-        assert result.scaled_alpha == pytest.approx(0.05 / (1 - result.largest_count.share))
+        counts, distance = detector.test(row[None]).largest_count, detector.test_(row[None])
+        assert counts.share > 0
+        assert scaled_level(0.05, counts) == pytest.approx(0.05 / (1 - counts.share))
         low += distance.pvalue <= 0.1
-        assert result.pvalue == pytest.approx(distance.pvalue) or distance.pvalue > 0.1
+        together = combined(distance.pvalue, counts)
+        assert together == pytest.approx(distance.pvalue) or distance.pvalue > 0.1
     assert low > 0
 
 

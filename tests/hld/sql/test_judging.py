@@ -12,7 +12,7 @@ from sql_tables import OPTIONS, counted, odd_table
 
 import hld
 import pcircuit
-from hld.sql.distances import count_distances
+from hld.results.distances import count_distances
 from hld.sql.judging import WEIGHTS, judge, judge_counts
 
 
@@ -72,7 +72,7 @@ def test_the_largest_change_of_a_dependence_is_that_of_the_rows():
     assert "c" in {"abcde"[v] for v in found.largest_dependence.columns}
     assert found.largest_dependence.is_weaker
     assert found.reject
-    assert found.to_dict()["largest_dependence"]["columns"] == list(
+    assert found.to_dict()["witnesses"]["largest_dependence"]["columns"] == list(
         found.largest_dependence.columns
     )
 

@@ -32,6 +32,8 @@ HOURS = [datetime.time(6, 0), datetime.time(6, 0, 0, 500_000), datetime.time(23,
 def fitted(column, **options):
     """A detector of a column and one of two values."""
     table = {"x": column, "y": np.arange(len(column)) % 2}
+    if pd.Series(column).dtype.kind == "M":  # moments order the rows
+        options["continuous"] = ["x"]
     return hld.HLDDetector(**OPTIONS, **options).fit(pd.DataFrame(table))
 
 

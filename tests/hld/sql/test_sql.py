@@ -36,7 +36,7 @@ def small():
 
 @pytest.fixture(scope="module")
 def detector():
-    return hld.HLDDetector(**OPTIONS).fit(odd_table(700, 0))
+    return hld.HLDDetector(**OPTIONS, continuous=["when; --"]).fit(odd_table(700, 0))
 
 
 def assert_same(found, detector, table):

@@ -19,6 +19,8 @@ ALL_ARRAYS = {
     "sketch": np.arange(8.0).reshape(2, 2, 2),
     "cells": np.zeros((5, 1), int),
     "categories": np.array([1, 2]),
+    "pairs": np.array([2, 0, 1]),
+    "odd_rows": np.zeros(0, int),
 }
 
 

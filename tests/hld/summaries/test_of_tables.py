@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import hld
+from hld.results.witnesses import WITNESSES
 from hld.summaries.of_tables import facts_of, summarize_chunks
+from hld.vectors.odd_rows import ODDNESS
 
 
 def test_a_table_gives_what_its_rows_give(detector):
@@ -19,7 +21,33 @@ def test_a_table_gives_what_its_rows_give(detector):
         column.to_dict() for column in two.columns
     ]
     assert str(one.data_quality) == str(two.data_quality)
-    assert one.pairs == ()
+    assert [pair.to_dict() for pair in one.pairs] == [pair.to_dict() for pair in two.pairs]
+
+
+def test_every_witness_is_heard_through_a_summary(of_arrow, arrow_table):
+    parts = of_arrow.summarize(arrow_table[:60]) + of_arrow.summarize(arrow_table[60:150])
+    one, two = of_arrow.test(parts), of_arrow.test(arrow_table[:150])
+    assert one.witnesses.keys() == two.witnesses.keys() == {*WITNESSES, *ODDNESS}
+    for name, witness in one.witnesses.items():
+        assert witness.pvalue == pytest.approx(two.witnesses[name].pvalue, rel=1e-9)
+
+
+def test_many_cells_of_pairs_are_left_out_and_the_result_says_so(
+    of_arrow, arrow_table, monkeypatch
+):
+    monkeypatch.setattr("hld.summaries.of_tables.MOST_CELLS", 5)
+    found = of_arrow.test(of_arrow.summarize(arrow_table[:60]))
+    assert (found.pairs, found.not_heard) == ((), ("largest_dependence",))
+
+
+@pytest.mark.parametrize("name", ["pairs", "odd_rows"])
+def test_counts_of_another_model_are_refused(found, detector, name):
+    size = len(getattr(found.table, name))
+    other = replace(found.table, **{name: np.zeros(size + 1, int)})
+    with pytest.raises(
+        ValueError, match=f"`summary` has {size + 1} counts of {name}, expected {size}"
+    ):
+        detector[0].test(replace(found, table=other))
 
 
 def test_counts_of_other_rows_and_columns_are_refused(found, detector):

@@ -13,20 +13,25 @@ A martingale of ranks keeps its level whatever the numbers are, if they were cho
 * information   the sum of a over the pairs of each column, and over all pairs
 * units         log-likelihoods of up to 128 units of the circuit
 * directions    the leading principal directions of these units' likelihoods
-* likelihood    the log-likelihood of the row
+* odd rows      how far out the row's most extreme number lies, how unlikely it is, and the like
+                (`hld.vectors.odd_rows`)
 
 The reference is then no more than a table of counts: the numbers are cut into at most `BINS` bins, at quantiles of the
 rows learned from, with a bin at either end for what is beyond all of these.  Counts are what a model file keeps.
+The last of these numbers are counted in batches, too (`hld.results.row_ranks`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import reprlib
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import pcircuit
+from hld.tables.schemas.encoding import NEW
+from hld.vectors.odd_rows import ODDNESS, odd_edges
 from pcircuit.io.archive import check_names, finite_array
 
 BINS = 66
@@ -34,7 +39,6 @@ CELLS = 6  # of a column, for pairs: five of values, one of missing cells
 MOST_UNITS, MOST_DIRECTIONS = 128, 24
 MOST_EXAMPLES = 1000  # rows that edges and directions are made of
 BLOCK = 2048  # rows at a time
-NEW = 1  # the mark of a value that learning did not show
 NEVER = -1e30  # in place of the logarithm of 0
 FARTHEST, NEAREST = 1e6, 1e-6  # in standard deviations
 MOST_INFORMATION = 2000.0  # logarithms of ratios of doubles are smaller
@@ -44,8 +48,7 @@ SHARES = {
     "information": 0.12,
     "unit": 0.13,
     "direction": 0.12,
-    "likelihood": 0.08,
-}
+}  # beside those of `ODDNESS`
 
 
 class Kind(NamedTuple):
@@ -57,7 +60,7 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowScores:
-    """The F numbers of a row.
+    """The F numbers of a row, the last of them those of `ODDNESS` with some names.
 
     Shapes: places, cells (sum of C_v + 3,), pairs (P, 2), information (P, CELLS^2), units (U,), scale (2, U),
     directions (D, U), edges (F, BINS - 1).
@@ -72,6 +75,7 @@ class RowScores:
     scale: np.ndarray
     directions: np.ndarray
     edges: np.ndarray
+    odd: tuple[str, ...] = field(default_factory=lambda: tuple(ODDNESS))
 
     @property
     def kinds(self) -> list[Kind]:
@@ -82,12 +86,14 @@ class RowScores:
             found += [*(Kind("information", (v,)) for v in range(V)), Kind("information", ())]
         scopes = [tuple(self.circuit.scope(unit)) for unit in self.units.tolist()]
         found += [Kind("unit", () if len(scope) == V else scope) for scope in scopes]
-        return found + [Kind("direction", ())] * len(self.directions) + [Kind("likelihood", ())]
+        found += [Kind("direction", ())] * len(self.directions)
+        return found + [Kind(name, ()) for name in self.odd]
 
     def log_weights(self) -> np.ndarray:
         """(F,) natural logarithms of the weights of the races, which sum to one."""
         names = [kind.name for kind in self.kinds]
-        shares = np.array([SHARES[name] / names.count(name) for name in names])
+        of_kinds = SHARES | {name: ODDNESS[name].share for name in self.odd}
+        shares = np.array([of_kinds[name] / names.count(name) for name in names])
         return np.log(shares / shares.sum())
 
     def bins(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
@@ -104,6 +110,20 @@ class RowScores:
             for i in range(0, len(codes), BLOCK)
         ]
         return np.concatenate(blocks) if blocks else np.zeros((0, len(self.edges)), np.float32)
+
+    def odd_counts(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
+        """(S, BINS) how many rows are in each bin of the numbers of `odd`, the last bin those that do not show it."""
+        edges = self.edges[len(self.edges) - len(self.odd) :]
+        found = np.zeros((len(self.odd), BINS), np.int64)
+        for i in range(0, len(codes), BLOCK):
+            own = None if marks is None else marks[i : i + BLOCK]
+            found += counted(binned(self.odd_values(codes[i : i + BLOCK], own), edges))
+        return found
+
+    def odd_values(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
+        """(n, S) float32 numbers of `odd`."""
+        each = [ODDNESS[name].values(self.circuit, codes, marks) for name in self.odd]
+        return np.stack([*each, np.zeros(len(codes))], axis=1)[:, :-1].astype(np.float32)
 
     def _values(self, codes: np.ndarray, marks: np.ndarray | None) -> np.ndarray:
         """`values` of a block of rows."""
@@ -127,23 +147,30 @@ class RowScores:
             standard = (likelihoods - self.scale[0]) * self.scale[1]
         directed = np.clip(standard, -FARTHEST, FARTHEST) @ self.directions.T
         directed[np.abs(directed) < NEAREST] = 0.0  # what is left of terms that cancel
-        whole = pcircuit.log_likelihood(self.circuit, codes)[:, None]
-        found += [log_or_never(likelihoods), directed, np.maximum(whole, NEVER)]
+        found += [log_or_never(likelihoods), directed, self.odd_values(codes, marks)]
         return np.concatenate(found, axis=1, dtype=np.float32, casting="same_kind")
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Arrays for a model file: all but the circuit; edges that are infinite are written as NEVER."""
         arrays = {name: getattr(self, name) for name in ARRAYS}
+        arrays["odd"] = np.frombuffer(",".join(self.odd).encode(), np.uint8)
         return arrays | {"edges": np.where(np.isfinite(self.edges), self.edges, NEVER)}
 
     @classmethod
     def from_arrays(cls, circuit: pcircuit.Circuit, arrays: dict[str, Any]) -> RowScores:
         """What `to_arrays` wrote, for this circuit; ValueError where it does not fit."""
-        check_names(arrays, set(ARRAYS), "what streams are watched by")
+        check_names(arrays, {*ARRAYS, "odd"}, "what streams are watched by")
+        text = finite_array(arrays, "odd", (None,), np.uint8).tobytes().decode("ascii", "replace")
+        odd = tuple(text.split(",")) if text else ()
+        if unknown := [name for name in odd if name not in ODDNESS]:
+            raise ValueError(
+                f"rows are ranked by {reprlib.repr(unknown[0])}, which is none of {', '.join(ODDNESS)}: "
+                "import what adds it to `hld.vectors.odd_rows.ODDNESS`"
+            )
         sizes = np.array(circuit.num_categories) + 3
         V, total = circuit.num_variables, int(sizes.sum())
         P, U, D = (len(np.atleast_1d(arrays[name])) for name in ("pairs", "units", "directions"))
-        F = V + (P + V + 1) * (P > 0) + U + D + 1
+        F = V + (P + V + 1) * (P > 0) + U + D + len(odd)
         shapes = {
             "places": ((total,), np.int32),
             "cells": ((total,), np.uint8),
@@ -176,7 +203,7 @@ class RowScores:
         edges[~used] = np.inf
         if not all(fits) or (edges[:, 1:] < edges[:, :-1]).any():
             raise ValueError("what streams are watched by does not fit the circuit")
-        return cls(circuit, **(found | {"edges": edges}))
+        return cls(circuit, **(found | {"edges": edges}), odd=odd)
 
 
 ARRAYS = ("places", "cells", "pairs", "information", "units", "scale", "directions", "edges")
@@ -191,6 +218,11 @@ class WatchedRows:
 
     scores: RowScores
     counts: np.ndarray
+
+    @property
+    def odd_counts(self) -> np.ndarray:
+        """(S, BINS) those of the numbers of `scores.odd`."""
+        return self.counts[len(self.counts) - len(self.scores.odd) :]
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Arrays for a model file."""
@@ -261,8 +293,10 @@ def watched_rows(
     )
     values = scores.values(examples)
     edges = [bin_edges(np.arange(size), values[:, v]) for v, size in enumerate(sizes)]
-    edges += [bin_edges(one) for one in values[:, len(sizes) :].T]
-    scores = RowScores(**{**scores.__dict__, "edges": padded(edges)})
+    first = values.shape[1] - len(scores.odd)
+    edges += [bin_edges(one) for one in values[:, len(sizes) : first].T]
+    edges += [odd_edges(one) for one in scores.odd_values(learned).T]
+    scores = replace(scores, edges=padded(edges))
     return WatchedRows(scores, counted(scores.bins(kept, marks)))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pcircuit
-from hld.sequential.row_scores import (
+from hld.vectors.row_scores import (
     BINS,
     CELLS,
     NEVER,
@@ -75,8 +75,9 @@ def test_units_and_the_row_have_their_log_likelihoods(rows, watched):
     units = np.log(pcircuit.node_likelihoods(scores.circuit, rows, nodes=scores.units))
     at = [i for i, name in enumerate(names) if name == "unit"]
     np.testing.assert_allclose(values[:, at], units, rtol=1e-5)
+    assert names[-2:] == ["magnitude", "likelihood"]
     np.testing.assert_allclose(
-        values[:, -1], pcircuit.log_likelihood(scores.circuit, rows), rtol=1e-5
+        values[:, -1], -pcircuit.log_likelihood(scores.circuit, rows), rtol=1e-5
     )
     assert math.exp(scores.log_weights().max()) < 1
     assert np.exp(scores.log_weights()).sum() == pytest.approx(1)

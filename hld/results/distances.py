@@ -17,8 +17,9 @@ circuit, which is exact at any number of rows; beyond that, its law comes from 8
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -30,42 +31,74 @@ LEAST_ROWS = 50
 DRAWN_ROWS = 200
 DRAWN_TABLES = 999
 LAW_ROWS = 800
+SHARE = 0.04  # of the level: `benchmarks.power.trials`
 
 
-class Distance(NamedTuple):
+@dataclass(frozen=True)
+class Distance:
     """One distance: Q, its mean without a shift, its p-value, and the largest one where r rows are others."""
 
     squared: float
     expected: float
     pvalue: float
     after: Callable[[int], float]
+    share: float = 0.0  # of the level
+
+    def attained(self, level: Any) -> Any:
+        """How often `pvalue` is at most a level without a shift."""
+        return level
+
+    def to_dict(self) -> dict[str, Any]:
+        """p-value and share as plain Python values."""
+        return {"pvalue": float(self.pvalue), "share": self.share}
 
 
-def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | None:
-    """The distances of columns and pairs of a counted table."""
+def count_distances(detector: Any, profile: Any) -> list[Distance] | None:
+    """The distances of columns and pairs of a counted table, in which rare and unseen levels are one category."""
     batch = [[one[:-1] for one in profile.counts], list(profile.pairs)]
     if detector.test_.reference == "circuit":
         return _from_circuit(detector, batch, profile.num_rows)
-    own = detector.profile_
-    if own.laws is None or min(profile.num_rows, own.num_rows) < LEAST_ROWS:
+    own, T = detector.profile_, profile.num_rows
+    if own.laws is None or min(T, own.num_rows) < LEAST_ROWS:
         return None
-    reference = merged_counts(detector.encoder_.columns, own)
-    found = []
-    for law, tables, counts in zip(own.laws, reference, batch, strict=True):
-        squared, first = _pooled(tables, counts)
-        scale = first / law[0] if law[0] > 0 else 1.0
-        scaled = law * [scale, scale**2, scale, scale**2]
-        tail = partial(_law_tail, scaled, profile.num_rows, own.num_rows)
-        pooled = [
-            (one + own) / max(int((one + own).sum()), 1)
-            for one, own in zip(tables, counts, strict=True)
-        ]
-        after = partial(_after, tail, squared, _reach(pooled, counts))
-        found.append(Distance(squared, first, tail(squared), after))
-    return found[0], found[1]
+    tables = merged_counts(detector.encoder_.columns, own)
+    return [
+        _from_rows(*each, T, own.num_rows) for each in zip(own.laws, tables, batch, strict=True)
+    ]
 
 
-def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Distance]:
+def levels(detector: Any, batch: Any) -> Distance:
+    """The distance of all columns, each category in units of about its own deviation, as a witness.
+
+    Beside `marginals`, which weighs all categories alike and so hardly sees rare ones.
+    """
+    own, T = detector.profile_, batch.num_rows
+    if own.laws is None or min(T, own.num_rows) < LEAST_ROWS:
+        return Distance(0.0, 0.0, 1.0, _nothing)
+    tables, counts = (merged_counts(detector.encoder_.columns, one)[0] for one in (own, batch))
+    return replace(_from_rows(own.laws[0], tables, counts, T, own.num_rows), share=SHARE)
+
+
+def _nothing(rows: int) -> float:
+    """The p-value where there is nothing to compare."""
+    return 1.0
+
+
+def _from_rows(law: np.ndarray, tables: Any, counts: Any, T: int, n: int) -> Distance:
+    """The distance of counts from those of n rows, of a law (4,)."""
+    squared, first = _pooled(tables, counts)
+    scale = first / law[0] if law[0] > 0 else 1.0
+    tail = partial(_law_tail, law * [scale, scale**2, scale, scale**2], T, n)
+    pooled = [
+        (one + own) / max(int((one + own).sum()), 1)
+        for one, own in zip(tables, counts, strict=True)
+    ]
+    return Distance(
+        squared, first, tail(squared), partial(_after, tail, squared, _reach(pooled, counts))
+    )
+
+
+def _from_circuit(detector: Any, batch: list[Any], T: int) -> list[Distance]:
     """Distances from a circuit."""
     circuit, edges, n = detector.circuit_, detector.profile_.edges, detector.test_.num_train
     pairs = (
@@ -85,7 +118,7 @@ def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Di
         tail = partial(_law_tail, law, T, n) if drawn is None else partial(_rank, drawn[i])
         after = partial(_after, tail, squared, _reach(own, counts))
         found.append(Distance(squared, law[0], tail(squared), after))
-    return found[0], found[1]
+    return found
 
 
 def _law_tail(law: np.ndarray, T: int, n: float | None, squared: float) -> float:
