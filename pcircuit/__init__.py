@@ -1,4 +1,4 @@
-"""Probabilistic circuits over discrete variables, exact and fast on a CPU.
+"""Probabilistic circuits over categories, numbers and counts, exact and fast on a CPU.
 
 Names are loaded when they are first used, so ``import pcircuit`` costs little more than NumPy.
 """
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
     # isort: off
+    from pcircuit import leaves as leaves
     from pcircuit.circuit import Circuit as Circuit, Mixture as Mixture
     from pcircuit.io.circuit_file import (
         load as load,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.io.vtree_file import read_vtree as read_vtree, write_vtree as write_vtree
     from pcircuit.inference.flows import Flows as Flows, expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
-    from pcircuit.inference.masses import unit_masses as unit_masses
     from pcircuit.inference.unit_likelihoods import (
         mean_node_likelihoods as mean_node_likelihoods,
         node_likelihoods as node_likelihoods,
@@ -44,11 +44,14 @@ if TYPE_CHECKING:  # what editors and type checkers see
         fit_mixture as fit_mixture,
         maximize as maximize,
     )
-    from pcircuit.learning.start_circuits import hclt as hclt, rat_spn as rat_spn
+    from pcircuit.learning.start_circuits import (
+        hclt as hclt,
+        hmm as hmm,
+        rat_spn as rat_spn,
+    )
     from pcircuit.moments.expected_units import (
         expected_node_likelihoods as expected_node_likelihoods,
     )
-    from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments, exact_moments as exact_moments
     from pcircuit.operations.conditions import (
         condition as condition,
@@ -144,7 +147,6 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "expected_flows",
     ),
     "inference.likelihood": ("log_likelihood",),
-    "inference.masses": ("unit_masses",),
     "inference.sampling": ("sample",),
     "inference.scores": (
         "mean_score",
@@ -169,10 +171,10 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     ),
     "learning.start_circuits": (
         "hclt",
+        "hmm",
         "rat_spn",
     ),
     "moments.expected_units": ("expected_node_likelihoods",),
-    "moments.means": ("unit_means",),
     "moments.moments": (
         "Moments",
         "exact_moments",
@@ -240,12 +242,15 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     "vtree": ("VTree",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = sorted(_HOME)
+_MODULES = ("leaves",)
+__all__ = sorted([*_HOME, *_MODULES])
 __version__ = "0.1.0"
 
 if not TYPE_CHECKING:  # who checks types would believe in any name
 
     def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return importlib.import_module(f"pcircuit.{name}")
         if name not in _HOME:
             raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
         value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
@@ -254,4 +259,4 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted({*globals(), *_HOME, *_MODULES})

@@ -210,12 +210,22 @@ class Circuit(Immutable):
 
     @cached_property
     def num_categories(self) -> tuple[int, ...]:
-        """Number of categories C_v of each variable, by variable: a tuple of V int, each at least 1.
+        """Number of categories C_v of each variable, by variable: a tuple of V int.
 
-        Evidence of variable v is 0, ..., C_v - 1.
+        Evidence of variable v is 0, ..., C_v - 1.  0 says that its leaves are no tables: then evidence is any number,
+        NaN where missing.
         """
-        regions = (self.regions[r] for r in self.vtree.leaf_of().tolist())
-        return tuple(region.num_categories for region in regions if isinstance(region, InputRegion))
+        return tuple(region.num_categories for region in self.inputs)
+
+    @cached_property
+    def inputs(self) -> tuple[InputRegion, ...]:
+        """The input region of each variable, by variable: a tuple of V InputRegion."""
+        return tuple(self.regions[r] for r in self.vtree.leaf_of().tolist())
+
+    @cached_property
+    def is_categorical(self) -> bool:
+        """Whether all leaves are tables of categories, so that evidence is integers (bool)."""
+        return 0 not in self.num_categories
 
     @cached_property
     def offsets(self) -> Ints:
@@ -258,10 +268,7 @@ class Circuit(Immutable):
         Of sparse weights those that are stored count, zeros among them.  Not the degrees of freedom, which are one less
         for each row that sums to one.
         """
-        return sum(
-            region.probs.size if isinstance(region, InputRegion) else region.num_weights
-            for region in self.regions
-        )
+        return sum(region.num_parameters for region in self.regions)
 
     @cached_property
     def is_normalized(self) -> bool:
@@ -271,7 +278,7 @@ class Circuit(Immutable):
         One pass over the parameters at the first call.
         """
         with np.errstate(over="ignore"):
-            sums = np.concatenate([_row_sums(region) for region in self.regions])
+            sums = np.concatenate([region.row_sums() for region in self.regions])
         return bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
 
     @cached_property
@@ -292,7 +299,7 @@ class Circuit(Immutable):
         )
         sizes = np.array([region.num_nodes for region in self.regions])
         shown = np.array([region.num_units for region in self.regions])
-        is_input = np.repeat([isinstance(region, InputRegion) for region in self.regions], sizes)
+        is_input = np.repeat([region.is_input for region in self.regions], sizes)
         table.region = np.repeat(np.arange(len(sizes)), sizes)
         position = np.arange(self.num_nodes) - self.offsets[table.region]
         inside = (sizes - shown)[table.region]  # products come first: P of them, none at a leaf
@@ -382,15 +389,6 @@ def with_regions(
     return unchecked(Circuit, vtree=circuit.vtree, regions=tuple(regions), _cache=cache, **known)
 
 
-def _row_sums(region: InputRegion | InnerRegion) -> Floats:
-    """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
-    return (
-        region.probs.sum(axis=1)
-        if isinstance(region, InputRegion)
-        else np.asarray(region.weights.sum(axis=1))
-    )
-
-
 def check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
     """Raise the first disagreement between a v-tree and its regions."""
     if not isinstance(vtree, VTree):
@@ -406,24 +404,23 @@ def check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
         raise StructureError(f"region {r} with scope {vtree.scope(r).tolist()}: {message}")
 
     for r, region in enumerate(regions):
-        if variables[r] >= 0:
-            if not isinstance(region, InputRegion):
-                fail(
-                    r,
-                    f"found {type(region).__name__}, but the v-tree node is the leaf of variable {variables[r]}, "
-                    "which needs an InputRegion",
-                )
+        needed, why = (
+            (InnerRegion, "has children and needs an InnerRegion")
+            if variables[r] < 0
+            else (
+                InputRegion,
+                f"is the leaf of variable {variables[r]}, which needs an InputRegion",
+            )
+        )
+        if not isinstance(region, needed):
+            fail(r, f"found {type(region).__name__}, but the v-tree node {why}")
+        if region.is_input:
             if region.variable != variables[r]:
                 fail(
                     r,
                     f"the region is of variable {region.variable}, the v-tree leaf of variable {variables[r]}",
                 )
             continue
-        if not isinstance(region, InnerRegion):
-            fail(
-                r,
-                f"found {type(region).__name__}, but the v-tree node has children and needs an InnerRegion",
-            )
         children = children_of[r]
         if region.products.shape[1] != len(children):
             fail(

@@ -38,8 +38,10 @@ from pcircuit.arguments import (
     without_masks,
 )
 from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.regions import LeafError
 
 MISSING = -1
+LARGEST = 1e150  # of a number: sums of squares stay finite
 MOST_WEIGHT = 1e100  # of a row: sums and squares of weights stay finite
 ENCODED = ": `fit_encoder` of hld makes categories of other tables"
 FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values" + ENCODED
@@ -66,6 +68,10 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
     Shapes: row (V,) -> (V,).
     """
     check_circuit(circuit)
+    if not circuit.is_categorical:
+        given: Any = _plain_row(circuit, row, name)
+        values: Any = check_values(circuit, np.asarray(without_masks(given))[None], name)
+        return np.asarray(values[0])
     array = integer_entries(_plain_row(circuit, row, name), name)
     if array.ndim != 1:
         raise ValueError(
@@ -74,12 +80,35 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
     return np.array(check_evidence(circuit, array[None], name=name)[0], dtype=np.int64)
 
 
+def checked(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
+    """`data` as `check_evidence` has it, or, where some leaves are no tables, as `check_values` does."""
+    check_circuit(circuit)
+    return (check_evidence if circuit.is_categorical else check_values)(circuit, data, name=name)
+
+
+def all_missing(circuit: Circuit, num_rows: int = 1) -> Evidence:
+    """(N, V) rows without any entry."""
+    hole = MISSING if circuit.is_categorical else np.nan
+    return np.full((num_rows, circuit.num_variables), hole)
+
+
+def is_missing(table: Evidence) -> NDArray[np.bool_]:
+    """Which entries of checked evidence are missing."""
+    return np.isnan(table) if table.dtype.kind == "f" else table < 0
+
+
 def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
     """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at.
 
     Shapes: data (N, V) -> (N, V).
     """
     check_circuit(circuit)
+    if not circuit.is_categorical:
+        v = circuit.num_categories.index(0)
+        raise LeafError(
+            f"variable {v} has leaves of the family {type(circuit.inputs[v].leaves).__name__}, and this query is "
+            "for tables of categories only"
+        )
     if isinstance(data, Mapping):
         data = [_plain_row(circuit, data, name)]
     array = integer_entries(data, name)
@@ -96,6 +125,93 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
     return array
 
 
+def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Floats:
+    """`data` as an (N, V) float table, NaN where missing, for circuits of which some leaves are no tables.
+
+    Columns with categories are checked like those of `check_evidence`, -1 among them; others may hold any number whose
+    square is one.
+
+    Shapes: data (N, V) -> (N, V).
+    """
+    check_circuit(circuit)
+    if isinstance(data, Mapping):
+        data = [_plain_row(circuit, data, name)]
+    expected = f"numbers, and NaN for missing values, of shape (N, {circuit.num_variables})"
+    table = _float_entries(data, name, expected)
+    if table.ndim != 2 or table.shape[1] != circuit.num_variables:
+        hint = (
+            f": give one row as {name}[None, :]" if table.shape == (circuit.num_variables,) else ""
+        )
+        raise ValueError(f"`{name}` must be {expected}, found {table.shape}{hint}")
+    _refuse_large(table, name)
+    coded = np.flatnonzero(circuit.num_categories)
+    if len(coded):
+        table[:, coded] = _codes_as_floats(circuit, table, coded, name)
+    return table
+
+
+def float_table(data: ArrayLike, name: str = "data") -> Floats:
+    """`data` as an (N, V) table of finite floats, NaN where missing, to learn from; a new array.
+
+    Shapes: data (N, V) -> (N, V).
+    """
+    expected = "a table of numbers, NaN where missing, of at least one row and one column"
+    table = _float_entries(data, name, expected)
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(f"`{name}` must be {expected}, found shape {table.shape}")
+    _refuse_large(table, name)
+    return table
+
+
+def _refuse_large(table: Floats, name: str) -> None:
+    """Raise for the first entry whose square is no finite number."""
+    wrong = np.abs(table) > LARGEST
+    if wrong.any():
+        row, column = first(wrong)
+        raise ValueError(
+            f"`{name}` holds {table[row, column]} at row {row}, column {column}, expected a number of at most "
+            f"{LARGEST:g} in size, whose square is a finite number too, or NaN where it is missing"
+        )
+
+
+def _codes_as_floats(circuit: Circuit, table: Floats, coded: Ints, name: str) -> Floats:
+    """The columns with categories, NaN where missing; refused unless they hold categories."""
+    codes = np.where(table[:, coded] == MISSING, np.nan, table[:, coded])
+    categories = np.asarray(circuit.num_categories)[coded]
+    wrong = ~(np.isnan(codes) | ((codes >= 0) & (codes < categories) & (codes == np.floor(codes))))
+    if wrong.any():
+        row, place = first(wrong)
+        raise ValueError(
+            f"`{name}` holds {codes[row, place]} at row {row}, column {coded[place]}, expected a category "
+            f"0..{categories[place] - 1}, or NaN or -1 for a missing value"
+        )
+    return codes
+
+
+def _float_entries(data: object, name: str, expected: str) -> Floats:
+    """`data` as a new array of float64, NaN where it is missing."""
+    if isinstance(data, np.ma.MaskedArray):
+        table = _float_entries(data.data, name, expected)
+        table[np.ma.getmaskarray(data)] = np.nan
+        return table
+    data = without_masks(data.toarray() if hasattr(data, "tocsr") else data)  # type: ignore[attr-defined]
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise ValueError(f"`{name}` must be {expected}, found rows of different lengths") from None
+    if array.dtype.kind in "biuf":
+        return np.array(array, dtype=np.float64)
+    if array.dtype.kind != "O" and array.size:
+        raise TypeError(f"`{name}` must be {expected}, found {array.dtype}: encode it first")
+    table = np.empty(array.shape)
+    for place, entry in np.ndenumerate(array):
+        is_missing = entry is None or type(entry).__name__ in ("NAType", "NaTType")
+        if not is_missing and not is_real(entry) and not isinstance(entry, np.bool_):
+            raise TypeError(f"`{name}` holds {shown(entry)}{at(place)}, expected {expected}")
+        table[place] = np.nan if is_missing else entry
+    return table
+
+
 def _plain_row(circuit: Circuit, row: Any, name: str) -> Any:
     """The list of V entries that a mapping of variables to categories stands for; anything else as it is."""
     if not isinstance(row, Mapping):
@@ -103,7 +219,7 @@ def _plain_row(circuit: Circuit, row: Any, name: str) -> Any:
     V = circuit.num_variables
     expected = f"a row, or a mapping from variables 0..{V - 1} to categories"
     variables = check_integers(list(row), name, expected, 0, V - 1)
-    entries: list[Any] = [MISSING] * V
+    entries: list[Any] = [MISSING if circuit.is_categorical else np.nan] * V
     for v, category in zip(variables.tolist(), row.values(), strict=True):
         if is_listing(category):
             raise ValueError(

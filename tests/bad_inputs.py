@@ -217,10 +217,6 @@ OWN = {
         "region": ("None", ["-1", "99", "0.5", "'a'"]),
     },
     "pcircuit.sample": DISTRIBUTION | {"num_samples": ("3", "size"), "evidence": UNKNOWN},
-    "pcircuit.subcircuit": {
-        "unit": ("0", ["None", "99", "-1", "0.5", "True"]),
-        "region": ("0", ["99", "-1", "0.5", "True"]),
-    },
     "pcircuit.entropy": DISTRIBUTION,
     "pcircuit.cross_entropy": TWO,
     "pcircuit.kl_divergence": TWO,

@@ -44,6 +44,7 @@ CORE = "core"
 ROOMS = {  # as in docs/architecture.md
     "pcircuit": [
         "core",
+        "leaves",
         "kernels",
         "inference",
         "operations",

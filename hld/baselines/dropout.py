@@ -62,7 +62,7 @@ def _upward(
         circuit.regions
     )  # of finished regions: (N, K) ln E, (N, K) ln(1 + C)
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, pcircuit.InputRegion):
+        if region.is_input:
             log_values = _inputs(region, data[:, region.variable])
             waiting[r] = log_values, np.zeros(log_values.shape)
             continue

@@ -104,7 +104,7 @@ def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circu
     """The circuit of x -> E k(x, X'), X' from `circuit`; not normalised."""
     regions = [
         pcircuit.InputRegion(region.variable, region.probs @ kernel.table(region.num_categories))
-        if isinstance(region, pcircuit.InputRegion)
+        if region.is_input
         else region
         for region in circuit.regions
     ]

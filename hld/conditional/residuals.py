@@ -31,6 +31,7 @@ import numpy as np
 
 import pcircuit
 from hld.vectors.row_vectors import RowVectors
+from pcircuit.moments.means import unit_means
 
 SLACK = 1e-9  # of the mean likelihood of a node: less is rounding
 FEWEST = 30  # rows that have to show a node, unless half of them do
@@ -72,7 +73,7 @@ def without_rounding(
 
     Shapes: values (n, m), nodes (m,).
     """
-    values[np.abs(values) <= SLACK * pcircuit.unit_means(circuit)[nodes]] = 0.0
+    values[np.abs(values) <= SLACK * unit_means(circuit)[nodes]] = 0.0
     return values
 
 

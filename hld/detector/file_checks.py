@@ -26,7 +26,7 @@ from hld.nulls.named import NULLS
 from hld.references.rows import FROM_ROWS
 from pcircuit.io.archive import saved_count, saved_number
 from pcircuit.io.circuit_file import to_arrays
-from pcircuit.moments.means import means_cost
+from pcircuit.moments.means import means_cost, unit_means
 
 if TYPE_CHECKING:
     from hld.testing.calibration import Calibration
@@ -67,7 +67,7 @@ def check_calibration(
     from_rows = settings.reference in FROM_ROWS
     numbers = sum(array.size for array in to_arrays(circuit).values())
     if not from_rows and means_cost(circuit) <= MOST_WORK * numbers:
-        exact = pcircuit.unit_means(circuit)[nodes]
+        exact = unit_means(circuit)[nodes]
         if (np.abs(mean - exact) > 1e-9 * exact + 1e-290).any():
             raise ValueError("'mean' is not the mean of the node likelihoods under the circuit")
     check_null(calibration.null, settings.null, from_rows=from_rows)

@@ -143,7 +143,7 @@ def _likelihoods(graph: Graph, circuit: pcircuit.Circuit, codes: Value) -> Value
     shown: list[Value] = []  # what each region shows its parent
     units: list[Value] = []
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, pcircuit.InputRegion):
+        if region.is_input:
             table, own = region.probs.T, codes.at(np.int64(region.variable), axis=1)
             shown.append(graph.constant(table).at(own))
         else:

@@ -182,7 +182,7 @@ def _circuit(test: Any) -> dict[str, np.ndarray]:
     counts, children, weights = [], [], []
     base = 0
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, pcircuit.InputRegion):
+        if region.is_input:
             K, C = region.probs.shape
             first[r] = base
             counts += [C] * K

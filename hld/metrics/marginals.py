@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import SparseRows
 
@@ -50,7 +49,7 @@ def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-
     found = []
     for r in np.unique(regions[kinds == "input"]).tolist():
         region, places = circuit.regions[r], np.flatnonzero(regions == r)
-        if isinstance(region, pcircuit.InputRegion):
+        if region.is_input:
             found.append((region.variable, places, region.probs[nodes[places] - first[r]]))
     if not found:
         raise ValueError(

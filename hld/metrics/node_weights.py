@@ -25,13 +25,22 @@ import numpy as np
 
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import Scaled, Window
+from pcircuit.inference.densities import log_bounds
 
+MOST_LOG_WEIGHT = 140.0  # of a node: where it counts, likelihoods underflow
 LEAST = 1e-6  # share of the largest deviation below which none is taken
 
 
 def euclidean(reference: Reference, **options: Any) -> Scaled:
-    """The paper's metric: every node with weight 1, so that those with the largest likelihoods decide."""
-    return Scaled("euclidean", np.ones(len(reference.nodes)))
+    """The paper's metric: every node with weight 1, so that those with the largest likelihoods decide.
+
+    Densities are divided by the largest value that they can have, so that they lie in [0, 1] like probabilities.
+    """
+    circuit = reference.vectors.circuit
+    if circuit.is_categorical:
+        return Scaled("euclidean", np.ones(len(reference.nodes)))
+    bounds = log_bounds(circuit)[reference.nodes]
+    return Scaled("euclidean", np.exp(np.minimum(-bounds, MOST_LOG_WEIGHT)))
 
 
 def standardized(reference: Reference, **options: Any) -> Scaled:

@@ -133,7 +133,7 @@ class HolePatterns:
                 circuit.vtree,
                 [
                     pcircuit.InputRegion(region.variable, np.ones((region.num_units, 1)))
-                    if isinstance(region, pcircuit.InputRegion) and pattern[region.variable]
+                    if region.is_input and pattern[region.variable]
                     else region
                     for region in circuit.regions
                 ],

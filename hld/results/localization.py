@@ -319,7 +319,7 @@ def _moments(scaled: np.ndarray) -> tuple[Any, ...]:
 def _parts(circuit: pcircuit.Circuit, r: int) -> tuple[Any, ...]:
     """Variables under each child of a region, or its own variable."""
     region = circuit.regions[r]
-    if isinstance(region, pcircuit.InputRegion):
+    if region.is_input:
         return ((int(region.variable),),)
     return tuple(tuple(circuit.vtree.scope(c).tolist()) for c in circuit.vtree.children(r).tolist())
 

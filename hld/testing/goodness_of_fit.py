@@ -64,7 +64,8 @@ from pcircuit.arguments import (
     check_whole_number,
 )
 from pcircuit.circuit import check_distribution
-from pcircuit.evidence import check_evidence
+from pcircuit.evidence import checked, is_missing
+from pcircuit.inference.densities import bounded
 from pcircuit.inference.unit_likelihoods import check_nodes
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class HLDTest:
     Attributes
     ----------
     circuit : pcircuit.Circuit
-        The circuit that was given.
+        The circuit that was given; where leaves are densities, with its columns in units in which none exceeds 1.
     nodes : (m,) int array
         The node ids whose likelihoods are compared.
     vectors : hld.vectors.row_vectors.RowVectors
@@ -195,7 +196,7 @@ class HLDTest:
         missing: str | None = None,
         ordered: Any = None,
     ) -> None:
-        check_distribution(circuit)
+        circuit = bounded(check_distribution(circuit))
         num_resamples = check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
         if ordered is not None:
             last = circuit.num_variables - 1
@@ -297,12 +298,12 @@ class HLDTest:
         if isinstance(batch, BatchSummary):
             return judge_summary(self, batch, alpha)
         if self._patterns is not None:
-            batch = check_evidence(self.circuit, batch, name="batch")
-            if len(batch) and batch.min() < 0:
+            batch = checked(self.circuit, batch, "batch")
+            if is_missing(batch).any():
                 return judge_with_holes(self, self._patterns, batch, alpha)
         if self.missing == "available":
             batch = check_rows(self.circuit, batch)
-            num_missing = int((batch < 0).sum())
+            num_missing = int(is_missing(batch).sum())
         else:
             batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         if self.calibration.kept is not None:

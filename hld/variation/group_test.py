@@ -39,7 +39,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.answers.words import least_text, p_text
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
 from hld.nulls.ranked_parts import ranked_numbers, ranked_parts
@@ -58,6 +57,7 @@ from hld.variation.deviations import Deviations
 from hld.vectors.row_vectors import RowVectors, check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
 from pcircuit.io.archive import under_prefix, with_prefix
+from pcircuit.moments.means import unit_means
 
 PREFIX = "statistics."  # of arrays in a file
 MOST_OWN_ROWS = 2_000  # that are looked at; of more rows some, evenly spread
@@ -271,7 +271,7 @@ def group_test(
 def fill_of(inner: HLDTest) -> np.ndarray:
     """(size,) what stands for numbers of a vector that a row does not show."""
     fill = np.zeros(inner.vectors.size)
-    fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
+    fill[: len(inner.nodes)] = unit_means(inner.circuit)[inner.nodes]
     return fill
 
 

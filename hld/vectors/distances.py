@@ -50,6 +50,7 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.vectors.row_vectors import check_rows
 from pcircuit.circuit import check_distribution
+from pcircuit.inference.masses import unit_masses
 from pcircuit.inference.unit_likelihoods import check_node_weights, check_nodes
 
 
@@ -186,10 +187,10 @@ def _mean_under(circuit: pcircuit.Circuit, source: Any, nodes: np.ndarray, name:
 
 def _means_by_region(circuit: pcircuit.Circuit, source: pcircuit.Circuit) -> list[Any]:
     """Means of all units of `circuit` under `source`, region by region, in node-id order."""
-    masses = pcircuit.unit_masses(source)
+    masses = unit_masses(source)
     tables, means = [], []
     for r, (region, other) in enumerate(zip(circuit.regions, source.regions, strict=True)):
-        if isinstance(region, pcircuit.InputRegion):
+        if region.is_input:
             tables.append(other.probs @ region.probs.T)  # type: ignore[union-attr]
         else:
             pairs = np.ones((other.num_products, region.num_products))  # type: ignore[union-attr]

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.vectors.score_features import ScoreFeatures
-from pcircuit.evidence import check_evidence
+from pcircuit.evidence import checked, is_missing
 from pcircuit.inference.scores import score_of_flows
 from pcircuit.io.archive import finite_array
 from pcircuit.moments.rounding import rounding_errors
@@ -65,9 +65,9 @@ class RowVectors:
         largest: list[np.ndarray] = []
         shown: list[np.ndarray] = []
         for r, region in enumerate(self.circuit.regions):
-            if isinstance(region, pcircuit.InputRegion):
-                largest.append(np.ptp(region.probs, axis=1))
-                shown.append(region.probs.max(axis=1))
+            if region.is_input:
+                shown.append(np.exp(region.leaves.log_bound()))
+                largest.append(np.ptp(region.probs, axis=1) if region.num_categories else shown[-1])
                 continue
             factors = [
                 shown[c][units]
@@ -110,6 +110,10 @@ class RowVectors:
         Row i is there times_i times.  A missing cell is one more category, whose likelihood is 0 for every unit: so are
         those of all nodes that the row does not show, and no row has to be looked at by itself.
         """
+        if not self.circuit.is_categorical:
+            shown, counted = self.seen(data), np.ones(len(data)) if times is None else times
+            counts = (counted @ shown).astype(np.int64)
+            return counted @ np.where(shown, self.rows(data), 0.0), counts
         whole = np.logical_and.reduce([column >= 0 for column in data.T])
         number = len(data) if times is None else int(times.sum())
         if whole.all():
@@ -141,7 +145,7 @@ class RowVectors:
             self.circuit.vtree,
             [
                 pcircuit.InputRegion(region.variable, np.pad(region.probs, ((0, 0), (0, 1))))
-                if isinstance(region, pcircuit.InputRegion)
+                if region.is_input
                 else region
                 for region in self.circuit.regions
             ],
@@ -162,8 +166,8 @@ class RowVectors:
         circuit = self.circuit
         seen = np.empty((circuit.vtree.num_nodes, len(data)), dtype=bool)
         for r, region in enumerate(circuit.regions):
-            if isinstance(region, pcircuit.InputRegion):
-                seen[r] = data[:, region.variable] >= 0
+            if region.is_input:
+                seen[r] = ~is_missing(data[:, region.variable])
             else:
                 seen[r] = seen[circuit.vtree.children(r)].all(axis=0)
         return seen
@@ -230,11 +234,7 @@ def column_units(circuit: pcircuit.Circuit, nodes: np.ndarray) -> list[np.ndarra
     Shapes: nodes (m,).
     """
     regions = circuit.nodes.region[nodes]
-    found = [np.zeros(0, dtype=np.int64) for _ in range(circuit.num_variables)]
-    for r, region in enumerate(circuit.regions):
-        if isinstance(region, pcircuit.InputRegion):
-            found[region.variable] = np.flatnonzero(regions == r)
-    return found
+    return [np.flatnonzero(regions == r) for r in circuit.vtree.leaf_of().tolist()]
 
 
 def complete(
@@ -247,9 +247,9 @@ def complete(
     an independent draw.
     """
     rows = check_rows(circuit, rows, name=name)
-    if rows.dtype.kind != "i" or rows.min() >= 0:
+    missing = is_missing(rows)
+    if not missing.any():
         return rows, 0
-    missing = rows < 0
     rng = np.random.default_rng([seed, len(rows)])
     filled = pcircuit.sample(circuit, len(rows), rng=rng)
     holes = missing.any(axis=1)
@@ -265,7 +265,7 @@ def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch
 
     Shapes: rows (T, V) -> (T, V).
     """
-    rows = check_evidence(circuit, rows, name=name)
+    rows = checked(circuit, rows, name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")
     return rows

@@ -124,7 +124,7 @@ def _owners(circuit: pcircuit.Circuit) -> np.ndarray:
 
 def _choices(region: pcircuit.InnerRegion | pcircuit.InputRegion) -> np.ndarray:
     """(K,) parameters of each unit of a region."""
-    if isinstance(region, pcircuit.InputRegion):
+    if region.is_input:
         return np.full(region.num_units, region.num_categories)
     if region.is_sparse:
         return np.diff(region.weights.indptr)

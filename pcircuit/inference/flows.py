@@ -30,8 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
+from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range, row_weights
+from pcircuit.inference.densities import AtRows, by_blocks, statistics_of
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
@@ -65,7 +66,8 @@ class Flows:
     edges : (number of weights,) float64 array
         Expected uses of each sum weight, region by region, as stored (dense rows or CSR entries).
     inputs : (number of input probabilities,) float64 array
-        Expected uses of each input probability, variable by variable, unit by unit.
+        Expected uses of each input probability, variable by variable, unit by unit; of leaves that are no tables the
+        `statistics` of their family.
     log_likelihood : float
         Weighted sum of the rows' log-likelihoods, natural; rows of likelihood 0 make it -inf.
     total_weight : float
@@ -116,11 +118,7 @@ class Flows:
     def by_region(self, circuit: Circuit) -> list[Floats]:
         """The flows as one array per region: (K, C) at a leaf, (K, P) dense or the CSR entries elsewhere."""
         return [
-            part.reshape(region.probs.shape)
-            if isinstance(region, InputRegion)
-            else part
-            if region.is_sparse
-            else part.reshape(region.weights.shape)
+            part if region.is_sparse else part.reshape(region.num_units, -1)
             for region, part in zip(
                 circuit.regions, _split(circuit, self.edges, self.inputs), strict=True
             )
@@ -178,6 +176,10 @@ def expected_flows(
     >>> expected_flows(coin, [[-1]]).inputs           # a missing value is spread
     array([0.25, 0.75])
     """
+    check_circuit(circuit)
+    if not circuit.is_categorical:
+        values, _ = check_values(circuit, data), count_jobs(n_jobs)
+        return density_flows(circuit, values, row_weights(weights, len(values)), n_jobs)
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     checked = row_weights(weights, len(rows))
     is_small = 8 * full_layout(circuit).num_values * TILE_ROWS <= LAST_CACHE
@@ -187,6 +189,33 @@ def expected_flows(
         *accumulate(circuit, pack(circuit), rows, checked, n_jobs, free, in_numpy=in_numpy),
         float(checked.sum()),
     )
+
+
+def density_flows(
+    circuit: Circuit, values: Floats, weights: Floats, n_jobs: int | None, passes: int = 1
+) -> Flows:
+    """Flows of checked rows of a circuit of which some leaves are densities; a job of EM has several `passes`.
+
+    Shapes: values (N, V), weights (N,).
+    """
+    seconds = passes * flow_seconds(circuit, len(values))
+    in_numpy = circuit.num_regions == 1 or FLOWS.in_numpy(seconds)
+
+    def of_block(block: AtRows) -> tuple[Floats, Floats, float]:
+        counted = weights[block.rows]
+        packed, free = pack(block.circuit), free_work(block.circuit, "flow_work")
+        edges, inputs, log = accumulate(
+            block.circuit, packed, block.codes, counted, 1, free, in_numpy=in_numpy
+        )
+        seen = counted > 0
+        log += float(np.dot(counted[seen], block.log_scale[seen].sum(axis=1)))
+        return edges, np.concatenate(statistics_of(circuit, block, inputs)), log
+
+    parts = by_blocks(circuit, values, n_jobs, in_numpy, of_block)
+    edges, inputs, log = next(parts)
+    for more in parts:
+        edges, inputs, log = edges + more[0], inputs + more[1], log + more[2]
+    return Flows(edges, inputs, log, float(weights.sum()))
 
 
 def accumulate(
@@ -392,7 +421,7 @@ def _add_regions(
     for region, count, part in zip(
         circuit.regions, counts, _split(circuit, edges, inputs, missing_columns), strict=True
     ):
-        part += stored_entries(region, count)
+        part += region.stored(count)
 
 
 def _split(
@@ -401,7 +430,7 @@ def _split(
     """Views of flat edge and input flows, one per region; inputs are stored variable by variable."""
     E = len(edges)
     return [
-        inputs[part.start - E : part.stop - E] if isinstance(region, InputRegion) else edges[part]
+        inputs[part.start - E : part.stop - E] if region.is_input else edges[part]
         for region, part in zip(
             circuit.regions, region_slices(circuit, missing_columns), strict=True
         )
@@ -417,8 +446,8 @@ def region_slices(circuit: Circuit, missing_columns: int = 0) -> list[slice]:
     for r in [*inner.tolist(), *leaves.tolist()]:
         region, start = circuit.regions[r], end
         end += (
-            region.num_units * (region.num_categories + missing_columns)
-            if isinstance(region, InputRegion)
+            region.num_units * (region.leaves.num_statistics + missing_columns)
+            if region.is_input
             else region.num_weights
         )
         parts[r] = slice(start, end)
@@ -435,7 +464,7 @@ def downward(
     counts: list[Any] = [None] * circuit.num_regions
     for r, flow in handed_down(circuit, weights, shown, products):
         region = circuit.regions[r]
-        if isinstance(region, InputRegion):
+        if region.is_input:
             C = region.num_categories
             code = data[:, region.variable].astype(np.int64) % (C + 1)  # -1 becomes C
             counts[r] = np.stack([np.bincount(code, weights=row, minlength=C + 1) for row in flow])
@@ -455,7 +484,7 @@ def handed_down(
     flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
     for r in range(circuit.num_regions - 1, -1, -1):
         region = circuit.regions[r]
-        if isinstance(region, InputRegion):
+        if region.is_input:
             yield r, flow[r]
             continue
         ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
@@ -475,14 +504,6 @@ def spread_missing(packed: Packed, inputs: Floats) -> Floats:
     share = np.divide(inputs[is_missing], total, out=np.zeros_like(total), where=total > 0)
     spread = inputs + share[row] * packed.tables
     return spread[~is_missing]
-
-
-def stored_entries(region: InputRegion | InnerRegion, table: Floats) -> Floats:
-    """(parameters,) entries of a dense table (K, C or P) where the region stores parameters, in their order."""
-    if isinstance(region, InputRegion) or not region.is_sparse:
-        return table.ravel()
-    rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-    return np.asarray(table[rows, region.weights.indices])
 
 
 def by_unit(values: Floats, units: Ints, num_units: int) -> Floats:

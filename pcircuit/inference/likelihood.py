@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture
-from pcircuit.evidence import as_integer_table, refuse_out_of_range
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_circuit
+from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
+from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import input_values, log_of, log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.kernels.engine import Kernels, numpy_seconds
@@ -74,8 +75,9 @@ def log_likelihood(
     ----------
     circuit : Circuit or Mixture
         For a mixture, log sum_m w_m p_m(x_n).
-    data : (N, V) integer array_like
-        Evidence; -1, NaN or masked where missing: see `check_evidence`.
+    data : (N, V) array_like
+        Evidence: categories, -1, NaN or masked where missing; numbers where leaves are densities, NaN or masked where
+        missing.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it.
 
@@ -111,6 +113,11 @@ def log_likelihood(
     """
     if isinstance(circuit, Mixture):
         return functools.reduce(np.logaddexp, log_parts(circuit, data, n_jobs))
+    check_circuit(circuit)
+    if not circuit.is_categorical:
+        values, _ = check_values(circuit, data), count_jobs(n_jobs)
+        in_numpy = evaluated_in_numpy(circuit, len(values))
+        return np.concatenate(list(by_blocks(circuit, values, n_jobs, in_numpy, _of_densities)))
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
@@ -124,6 +131,12 @@ def log_likelihood(
             if suspect is not None:
                 result[suspect] = log_units(circuit, rows[suspect])[0][-1][0]
     return result
+
+
+def _of_densities(block: AtRows) -> Floats:
+    """(n,) log-likelihoods of a block of rows."""
+    logs = log_likelihood(block.circuit, block.codes, n_jobs=1)
+    return np.asarray(logs + block.log_scale.sum(axis=1))
 
 
 def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
@@ -185,7 +198,7 @@ def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], l
     for r, (region, (rescale, check_sums)) in enumerate(
         zip(circuit.regions, _plans(circuit), strict=True)
     ):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             shown.append(input_values(region, data))  # p_k(x_v), or 1 where x_v is missing
             products.append(None)
             exponents.append(np.zeros(len(data), dtype=np.int64))
@@ -212,9 +225,7 @@ def _plans(circuit: Circuit) -> list[tuple[list[int], bool]]:
     )  # per inner region, one per child
     checks = iter(packed.check_sums.tolist())
     return [
-        ([], False)
-        if isinstance(region, InputRegion)
-        else (next(points).tolist(), bool(next(checks)))
+        ([], False) if region.is_input else (next(points).tolist(), bool(next(checks)))
         for region in circuit.regions
     ]
 

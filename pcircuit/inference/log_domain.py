@@ -39,12 +39,9 @@ def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]
     shown: list[Floats] = []
     products: list[Any] = []
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
-            table = log_of(np.concatenate([region.probs, np.zeros((region.num_units, 1))], axis=1))
-            table[:, -1] = _logsumexp(table[:, :-1], axis=1)
-            shown.append(
-                table[:, data[:, region.variable].astype(np.int64)]
-            )  # -1 is the last column: missing
+        if region.is_input:
+            # -1 is the last column: missing
+            shown.append(region.leaves.log_table()[:, data[:, region.variable].astype(np.int64)])
             products.append(None)
             continue
         children = circuit.vtree.children(r).tolist()
@@ -66,7 +63,7 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
     counts: list[Any] = [None] * circuit.num_regions
     for r in range(circuit.num_regions - 1, -1, -1):
         region = circuit.regions[r]
-        if isinstance(region, InputRegion):
+        if region.is_input:
             counts[r] = _input_counts(region, data, np.exp(flow[r]))
             continue
         ratio = np.where(
@@ -94,8 +91,7 @@ def input_values(region: InputRegion, data: Evidence) -> Floats:
 
     Shapes: data (N, V) -> (K, N).
     """
-    table = np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1)
-    return np.asarray(table[:, data[:, region.variable].astype(np.int64)])
+    return np.asarray(region.leaves.table()[:, data[:, region.variable].astype(np.int64)])
 
 
 def _input_counts(region: InputRegion, data: Evidence, flow: Floats) -> Floats:
@@ -137,9 +133,8 @@ def _ceiling(circuit: Circuit) -> float:
     """The bound c of the root, which is the largest of all regions."""
     ceilings: list[float] = []
     for r, region in enumerate(circuit.regions):
-        table = region.probs if isinstance(region, InputRegion) else region.weights
         with np.errstate(over="ignore", divide="ignore"):
-            largest = float(np.log2(np.asarray(table.sum(axis=1)).max()))
+            largest = float(np.log2(region.row_sums().max()))
         ceilings.append(
             max(0.0, largest) + sum(ceilings[c] for c in circuit.vtree.children(r).tolist())
         )

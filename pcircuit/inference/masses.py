@@ -49,7 +49,7 @@ def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
     masses: list[Any] = [(np.ones(1), None)] * circuit.num_regions  # of the root; the others follow
     for r in range(circuit.num_regions - 1, -1, -1):
         region, (q, _) = circuit.regions[r], masses[r]
-        if not isinstance(region, InnerRegion):
+        if region.is_input:
             continue
         if circuit.is_normalized:
             qp = region.weights.T @ q

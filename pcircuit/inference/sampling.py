@@ -43,7 +43,8 @@ from pcircuit.arguments import (
     check_whole_number,
 )
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_distribution, derived
-from pcircuit.evidence import check_evidence
+from pcircuit.evidence import check_evidence, check_values
+from pcircuit.inference.densities import at_rows, dense_variables
 from pcircuit.inference.likelihood import log_parts, upward
 from pcircuit.inference.log_domain import log_of, log_units
 
@@ -86,7 +87,7 @@ def sample(
     -------
     (N, V) unsigned integer array
         Categories 0..C-1 in the smallest dtype that holds them all: uint8 up to 256 categories, uint16 up
-        to 65,536, then uint32.
+        to 65,536, then uint32.  float64 where leaves are no tables.
 
     Raises
     ------
@@ -127,7 +128,7 @@ def sample(
         return _of_mixture(circuit, num_samples, evidence, check_generator(rng))
     check_distribution(circuit)
     rng = check_generator(rng)
-    observed = None if evidence is None else check_evidence(circuit, evidence, name="evidence")
+    observed = None if evidence is None else _checked_evidence(circuit, evidence)
     count = _checked_count(num_samples, observed)
     if observed is not None and len(observed) == 1:
         observed = np.broadcast_to(observed, (count, circuit.num_variables))
@@ -135,6 +136,7 @@ def sample(
     _check_size(count, circuit.num_variables * dtype.itemsize)
     rows = np.empty((count, circuit.num_variables), dtype=dtype)
     tables = _tables(circuit)
+    own = [np.random.default_rng(seed) for seed in _seeds_of_leaves(circuit, rng)]
     step = (
         _rows_per_block(circuit.num_units, MIN_ROWS)
         if observed is not None
@@ -150,9 +152,28 @@ def sample(
             uniforms[:, lo : lo + piece] = rng.random((min(piece, len(block) - lo), len(tables))).T
         if observed is None:
             _draw_rows(tables, uniforms, block)
+            missing = np.ones(block.shape, dtype=bool) if own else None
         else:
-            _complete_rows(circuit, observed[start : start + step], uniforms, block, start)
+            given = observed[start : start + step]
+            _complete_rows(circuit, given, uniforms, block, start)
+            missing = np.isnan(given) if own else None
+        for v, generator in zip(dense_variables(circuit).tolist(), own, strict=True):
+            rest = np.flatnonzero(missing[:, v])  # type: ignore[index]
+            units = block[rest, v].astype(np.int64)
+            block[rest, v] = circuit.inputs[v].leaves.sample(units, generator)
     return rows
+
+
+def _checked_evidence(circuit: Circuit, evidence: ArrayLike) -> Any:
+    """Evidence of a circuit: integers, or floats with NaN where some leaves are no tables."""
+    check = check_evidence if circuit.is_categorical else check_values
+    return check(circuit, evidence, name="evidence")
+
+
+def _seeds_of_leaves(circuit: Circuit, rng: np.random.Generator) -> Any:
+    """Seeds for the draws of each variable that has no table: a longer sample begins like a shorter one."""
+    dense = len(dense_variables(circuit))
+    return rng.integers(2**32, size=(dense, 4)) if dense else []
 
 
 def _of_mixture(
@@ -167,7 +188,7 @@ def _of_mixture(
         np.random.default_rng(seed)
         for seed in rng.integers(2**32, size=(len(mixture.circuits) + 1, 4))
     )
-    observed = None if evidence is None else check_evidence(first, evidence, name="evidence")
+    observed = None if evidence is None else _checked_evidence(first, evidence)
     count = _checked_count(num_samples, observed)
     _check_size(count, np.dtype(float).itemsize)
     share = np.broadcast_to(
@@ -219,7 +240,9 @@ def _check_size(count: int, size: int) -> None:
 
 
 def _category_dtype(circuit: Circuit) -> np.dtype[Any]:
-    """Smallest unsigned dtype that holds every category."""
+    """Smallest unsigned dtype that holds every category; floats where some variables have none."""
+    if not circuit.is_categorical:
+        return np.dtype(np.float64)
     return np.min_scalar_type(max(circuit.num_categories) - 1)
 
 
@@ -264,8 +287,11 @@ def _table(
     """Search table of one region, given those of its children."""
     outcome: NDArray[Any]
     last: Ints | None = None
-    if isinstance(region, InputRegion) or not region.is_sparse:
-        probs = region.probs if isinstance(region, InputRegion) else region.weights
+    if region.is_input and not region.num_categories:  # what is drawn is the unit
+        starts = np.arange(region.num_units)
+        return _Table(np.ones(len(starts)), starts, None, 0, region.variable, (), (starts,))
+    if region.is_input or not region.is_sparse:
+        probs = region.probs if region.is_input else region.weights
         K, L = probs.shape
         padded = 1 << (L - 1).bit_length()
         cumulative = np.full((K, padded), np.inf)
@@ -284,7 +310,7 @@ def _table(
         last = np.repeat(ends - 1, ends - starts)
         outcome = weights.indices
         padded = 1 << int((ends - starts).max() - 1).bit_length()
-    if isinstance(region, InputRegion):
+    if region.is_input:
         return _Table(
             cumulative.ravel(),
             starts,
@@ -338,10 +364,14 @@ def _complete_rows(
     circuit: Circuit, evidence: Evidence, uniforms: Floats, rows: Evidence, start: int
 ) -> None:
     """Fill `rows` (n, V) with `evidence`, drawn by `uniforms` (R, n) where that is -1; row 0 is `start`."""
-    shown, products, _, suspect = upward(circuit, evidence)
+    there, codes = circuit, evidence
+    if not circuit.is_categorical:
+        block = at_rows(circuit, evidence, slice(None))
+        there, codes = block.circuit, block.codes
+    shown, products, _, suspect = upward(there, codes)
     impossible = shown[-1][0] == 0
     if suspect.any():
-        log_shown, log_products = log_units(circuit, evidence[suspect])
+        log_shown, log_products = log_units(there, codes[suspect])
         impossible[suspect] = log_shown[-1][0] == -np.inf
     if impossible.any():
         _refuse(start + int(np.argmax(impossible)))
@@ -376,8 +406,9 @@ def _descend(
     units[-1] = np.zeros(len(rows), dtype=np.intp)
     for r in range(len(tables) - 1, -1, -1):
         table, region = tables[r], circuit.regions[r]
-        if isinstance(region, InputRegion):
-            missing = np.flatnonzero(evidence[:, table.variable] < 0)
+        if region.is_input:
+            column = evidence[:, table.variable]
+            missing = np.flatnonzero((column < 0) if circuit.is_categorical else np.isnan(column))
             entry = _search(table, table.starts[units[r][missing]], uniforms[r][missing])
             rows[missing, table.variable] = table.outcomes[0].take(entry)
             continue

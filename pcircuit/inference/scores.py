@@ -33,16 +33,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Evidence, Floats, Ints, check_numbers
-from pcircuit.circuit import Circuit, InputRegion, derived
-from pcircuit.evidence import as_integer_table, refuse_out_of_range
+from pcircuit.circuit import Circuit, InputRegion, check_circuit, derived
+from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
+from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.flows import (
     Flows,
     expected_flows,
     handed_down,
     region_slices,
-    stored_entries,
 )
-from pcircuit.inference.likelihood import upward
+from pcircuit.inference.likelihood import evaluated_in_numpy, upward
 from pcircuit.inference.log_domain import log_flows, may_overflow
 from pcircuit.kernels.packed import SUMS, table_rows, weight_rows
 from pcircuit.kernels.packing import pack
@@ -91,6 +91,13 @@ def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) 
     >>> mean_score(coin, [[0], [1]])                       # half of the throws, where it should be a quarter
     array([ 0.25, -0.25])
     """
+    check_circuit(circuit)
+    if not circuit.is_categorical:
+        rows = check_values(circuit, data)
+        if not len(rows):
+            raise ValueError("`data` has no rows: a mean needs at least one")
+        blocks = _of_densities(circuit, rows, n_jobs)
+        return np.asarray(sum(block.sum(axis=0) for block in blocks) / len(rows))
     flows = expected_flows(circuit, data, n_jobs=n_jobs)
     if not flows.total_weight:
         raise ValueError("`data` has no rows: a mean needs at least one")
@@ -166,6 +173,14 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
     array([[ 0.75],
            [-0.25]])
     """
+    check_circuit(circuit)
+    if not circuit.is_categorical:
+        blocks = _of_densities(circuit, check_values(circuit, data), 1)
+        if directions is not None:
+            P = _score_slices(circuit)[1]
+            matrix = _checked_directions(directions, P)[1]
+            blocks = (block @ matrix for block in blocks)
+        return np.concatenate(list(blocks))
     rows, parts = as_integer_table(circuit, data), region_slices(circuit)
     P = max(part.stop for part in parts)
     width, directions = (P, None) if directions is None else _checked_directions(directions, P)
@@ -211,7 +226,7 @@ def _add_block(
 
 def _centred(region: Any, flows: Floats, unit: Ints, parameters: Floats) -> Floats:
     """Flows (P, N) less those of their units times the parameters."""
-    if isinstance(region, InputRegion) or not region.is_sparse:
+    if not region.is_sparse:
         table = flows.reshape(region.num_units, -1, flows.shape[1])
         of_units = table.sum(axis=1, keepdims=True)
         centred: Floats = table - of_units * parameters.reshape(region.num_units, -1, 1)
@@ -241,7 +256,7 @@ def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Float
         size = parts[r].stop - parts[r].start
         flows = np.zeros((size, len(rows))) if found is None else next(found)
         for n, counts in again:
-            flows[:, n] = stored_entries(circuit.regions[r], counts[r])
+            flows[:, n] = circuit.regions[r].stored(counts[r])
         yield r, flows
 
 
@@ -251,10 +266,74 @@ def _of_rows(
     """Yield the flows of each region, (its parameters, N), from the root down, after `upward`."""
     for r, flow in handed_down(circuit, weights, shown, products):
         region = circuit.regions[r]
-        if isinstance(region, InputRegion):
+        if region.is_input:
             yield _input_flows(region, rows[:, region.variable].astype(np.int64), flow)
         else:
             yield _edge_flows(region, flow, products[r])
+
+
+def _of_densities(circuit: Circuit, values: Floats, n_jobs: int | None) -> Iterator[Floats]:
+    """Yield scores (n, P) of blocks of rows where some leaves are densities: those have the scores of their family."""
+    places, P = _score_slices(circuit)
+
+    def of_block(block: AtRows) -> Floats:
+        result, there = np.zeros((len(block.codes), P)), block.circuit
+        shown, products, _, suspect = upward(there, block.codes)
+        weights = np.where(suspect, 0.0, 1.0)
+        for r, flow in handed_down(there, weights, shown, products):
+            region = circuit.regions[r]
+            if region.is_input:
+                _add_leaf_scores(result[:, places[r]], region, block, slice(None), flow)
+            else:
+                edges = _edge_flows(region, flow, products[r])
+                result[:, places[r]] = _centred_edges(region, edges).T
+        for n in np.flatnonzero(suspect).tolist():
+            counts = log_flows(there, block.codes[n : n + 1], np.ones(1))[0]
+            for r, region in enumerate(circuit.regions):
+                if region.is_input:
+                    own = slice(n, n + 1)
+                    flow = counts[r].sum(axis=1)[:, None]
+                    _add_leaf_scores(result[own, places[r]], region, block, own, flow)
+                else:
+                    edges = region.stored(counts[r])[:, None]
+                    result[n, places[r]] = _centred_edges(region, edges)[:, 0]
+        return result
+
+    in_numpy = evaluated_in_numpy(circuit, len(values))
+    return by_blocks(circuit, values, n_jobs, in_numpy, of_block)
+
+
+def _add_leaf_scores(
+    result: Floats, region: InputRegion, block: AtRows, rows: slice, flow: Floats
+) -> None:
+    """Write flow (K, n) times the gradients of the leaves to result (n, K S)."""
+    gradients = region.leaves.scores(block.values[rows, region.variable])
+    result[:] = (flow.T[:, :, None] * gradients).reshape(len(result), -1)
+
+
+def _centred_edges(region: Any, edges: Floats) -> Floats:
+    """(edges, n) flows of edges less those of their sums times the weights."""
+    weights = region.weights.data if region.is_sparse else region.weights.ravel()
+    sizes = (
+        np.diff(region.weights.indptr)
+        if region.is_sparse
+        else np.full(region.num_units, region.num_products)
+    )
+    return _centred(region, edges, np.repeat(np.arange(region.num_units), sizes), weights)
+
+
+def _score_slices(circuit: Circuit) -> tuple[list[slice], int]:
+    """Where the scores of each region are, all edges before all leaves, variable by variable; and their number."""
+    leaves = circuit.vtree.leaf_of().tolist()
+    inner = [r for r, region in enumerate(circuit.regions) if not region.is_input]
+    places: list[Any] = [None] * circuit.num_regions
+    end = 0
+    for r in [*inner, *leaves]:
+        region: Any = circuit.regions[r]
+        one = np.zeros(1)
+        size = region.leaves.scores(one)[0].size if region.is_input else region.num_parameters
+        places[r], end = slice(end, end + size), end + size
+    return places, end
 
 
 def _edge_flows(region: Any, ratio: Floats, products: Floats) -> Floats:

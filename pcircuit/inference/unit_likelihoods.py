@@ -22,7 +22,7 @@ and a selection is an array of distinct node ids, the numbers that `Circuit.node
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ from pcircuit.arguments import (
     memory_for,
 )
 from pcircuit.circuit import Circuit, check_circuit
-from pcircuit.evidence import as_integer_table, refuse_out_of_range
+from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
+from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, evaluated_in_numpy, upward
 from pcircuit.inference.log_domain import log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
@@ -68,9 +69,9 @@ def node_likelihoods(
     Returns
     -------
     (N, m) float64 array
-        Linear, not logarithms: likelihoods of large scopes may underflow to 0, and those of a circuit that is not
-        normalised overflow to inf; nothing becomes NaN.  A product unit that is 2**-164 times as likely as another one
-        of its region may be given as 0 (see `kernels.rescaling`).
+        Linear, not logarithms; densities where leaves are.  Likelihoods of large scopes may underflow to 0, and those
+        of densities, or of a circuit that is not normalised, overflow to inf; nothing becomes NaN.  A product unit that
+        is 2**-164 times as likely as another one of its region may be given as 0 (see `kernels.rescaling`).
 
     Raises
     ------
@@ -90,6 +91,11 @@ def node_likelihoods(
     >>> node_likelihoods(circuit, [[0, 1]])      # two inputs, their product, the root
     array([[0.5, 0.8, 0.4, 0.4]])
     """
+    check_circuit(circuit)
+    if not circuit.is_categorical:
+        values, _ = check_values(circuit, data), count_jobs(n_jobs)
+        ids = checked_nodes(circuit, nodes)
+        return np.concatenate(list(_of_densities(circuit, values, ids, n_jobs)))
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     ids = checked_nodes(circuit, nodes)
     with memory_for(
@@ -153,10 +159,15 @@ def mean_node_likelihoods(
     >>> mean_node_likelihoods(coin, [[0], [1]])
     array([0.5])
     """
-    rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
+    check_circuit(circuit)
+    is_table = circuit.is_categorical
+    rows, _ = (as_integer_table if is_table else check_values)(circuit, data), count_jobs(n_jobs)
     ids = checked_nodes(circuit, nodes)
     if not len(rows):
         raise ValueError("`data` has no rows: a mean needs at least one")
+    if not is_table:
+        blocks = _of_densities(circuit, rows, ids, n_jobs)
+        return np.asarray(sum((block / len(rows)).sum(axis=0) for block in blocks))
     if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
         return _mean_in_numpy(circuit, rows, ids)
@@ -173,6 +184,27 @@ def mean_node_likelihoods(
             if suspect is not None:
                 total += _values_by_logarithms(circuit, rows[suspect])[ids].sum(axis=1)
     return total / len(rows)
+
+
+def _of_densities(
+    circuit: Circuit, values: Floats, ids: Ints, n_jobs: int | None
+) -> Iterator[Floats]:
+    """Yield likelihoods (n, m) of blocks of rows where some leaves are densities."""
+    leaf_of, last = circuit.vtree.leaf_of(), np.arange(circuit.num_regions)
+    order, is_leaf = np.argsort(leaf_of), np.isin(last, leaf_of)
+    before = np.concatenate([[0], np.cumsum(is_leaf)])  # leaves in front of each region
+    region = circuit.nodes.region[ids]
+    start, stop = before[circuit.vtree.first[region]], before[region + 1]
+
+    def of_block(block: AtRows) -> Floats:
+        values = node_likelihoods(block.circuit, block.codes, nodes=ids, n_jobs=1)
+        sums = np.cumsum(block.log_scale[:, order], axis=1)
+        sums = np.concatenate([np.zeros((len(sums), 1)), sums], axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # of densities beyond the doubles
+            return np.where(values > 0, values * np.exp(sums[:, stop] - sums[:, start]), 0.0)
+
+    in_numpy = evaluated_in_numpy(circuit, len(values))
+    return by_blocks(circuit, values, n_jobs, in_numpy, of_block)
 
 
 def _read_chunk(

@@ -11,6 +11,17 @@ units in a table with C_r columns (categories at a leaf, products at an inner re
     weights                  dense: K_r C_r each; CSR: the stored entries
     columns, row_starts      CSR: column of each stored entry; K_r + 1 row starts each, the first of them 0
 
+An input region of another family than tables has C_r = 0 and no part in `probs`.  Its family is named in one more
+array, of bytes, and its arrays follow by name with the number of the variable in front; families inside of families
+likewise:
+
+    leaves                   names of the families by variable, "Categorical" or another one, a line each, in UTF-8
+    leaves.7.mean, ...       the arrays of the family of variable 7
+    leaves.7.rest            name of a family inside of it; leaves.7.rest.mean, ... its arrays
+
+A family of the package is found by its name alone, one from outside by its module and name, and only if the program
+has imported that module before: no file brings code with it.
+
 Probabilities and weights are float64, all others integers of any width.
 
 Files are archives of `pcircuit.io.archive`: written whole or not at all, and read without trust.  Every array is
@@ -32,11 +43,13 @@ from __future__ import annotations
 
 import os
 import reprlib
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+import pcircuit.leaves
 from pcircuit.arguments import Bools, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_mixture
 from pcircuit.io.archive import (
@@ -47,6 +60,7 @@ from pcircuit.io.archive import (
     write_archive,
 )
 from pcircuit.io.header_json import check_provenance
+from pcircuit.regions import LeafFamily
 from pcircuit.vtree import VTree
 
 FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
@@ -168,32 +182,32 @@ def check_keys(header: dict[Any, Any], kind: str) -> None:
 
 
 def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
-    """The circuit as ten one-dimensional arrays, listed in the module's first lines.
+    """The circuit as one-dimensional arrays, listed in the module's first lines.
 
     Costs O(number of parameters).
     """
     if not isinstance(circuit, Circuit):
         raise TypeError(f"`circuit` must be a Circuit, found {type(circuit).__name__}")
-    inputs = [region for region in circuit.regions if isinstance(region, InputRegion)]
-    inner = [region for region in circuit.regions if not isinstance(region, InputRegion)]
+    inputs = [region for region in circuit.regions if region.num_categories]
+    inner: list[Any] = [region for region in circuit.regions if not region.is_input]
     sparse = [region.weights for region in inner if region.is_sparse]
-    tables = [
-        region.probs if isinstance(region, InputRegion) else region.weights
+    columns = [
+        region.num_categories if region.is_input else region.num_products
         for region in circuit.regions
     ]
-    return {
+    return _leaves_to_arrays(circuit) | {
         "parents": _integers([circuit.vtree.parents]),
         "variables": _integers([circuit.vtree.variables]),
         "kind": np.array(
             [
-                INPUT if isinstance(region, InputRegion) else SPARSE if region.is_sparse else DENSE
+                INPUT if region.is_input else SPARSE if region.is_sparse else DENSE
                 for region in circuit.regions
             ],
             dtype=np.int8,
         ),
-        "num_units": _integers([[table.shape[0] for table in tables]]),
-        "num_columns": _integers([[table.shape[1] for table in tables]]),
-        "probs": np.concatenate([region.probs.ravel() for region in inputs]),
+        "num_units": _integers([[region.num_units for region in circuit.regions]]),
+        "num_columns": _integers([columns]),
+        "probs": np.concatenate([np.zeros(0), *(region.probs.ravel() for region in inputs)]),  # type: ignore[union-attr]
         "products": _integers([region.products.ravel() for region in inner]),
         "weights": np.concatenate(
             [
@@ -214,10 +228,12 @@ def from_arrays(arrays: dict[Any, Any]) -> Circuit:
 
     Costs O(total length).  Counts are compared with the lengths of the arrays before anything is allocated.
     """
-    arrays = _checked_arrays(arrays)
+    own = {name for name in arrays if str(name).partition(".")[0] == "leaves"}
+    families = _leaves_from_arrays({name: arrays[name] for name in own})
+    arrays = _checked_arrays({name: array for name, array in arrays.items() if name not in own})
     vtree = VTree(arrays["parents"], arrays["variables"])
     kind, K, C = arrays["kind"], arrays["num_units"], arrays["num_columns"]
-    _check_regions(vtree, kind, K, C)
+    _check_regions(vtree, kind, K, C, families)
     arity = np.bincount(vtree.parents[:-1], minlength=vtree.num_nodes)
     row_ends = np.cumsum(_sizes(arrays, "row_starts", kind == SPARSE, K + 1, 1))
     stored = np.zeros(len(kind), dtype=np.int64)
@@ -248,6 +264,9 @@ def from_arrays(arrays: dict[Any, Any]) -> Circuit:
     for r, (code, units, width) in enumerate(
         zip(kind.tolist(), K.tolist(), C.tolist(), strict=True)
     ):
+        if code == INPUT and not width:
+            regions.append(InputRegion(vtree.variables[r], families[int(vtree.variables[r])]))
+            continue
         if code == INPUT:
             regions.append(InputRegion(vtree.variables[r], take("probs", r).reshape(units, width)))
             continue
@@ -300,7 +319,106 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     return checked
 
 
-def _check_regions(vtree: VTree, kind: Ints, num_units: Ints, num_columns: Ints) -> None:
+def _leaves_to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
+    """The arrays of leaves that are no tables; none where all are."""
+    if circuit.is_categorical:
+        return {}
+    names = [_name_of(type(region.leaves)) for region in circuit.inputs]
+    found = {"leaves": _text("\n".join(names))}
+    for v, region in enumerate(circuit.inputs):
+        if not region.num_categories:
+            found |= _family_to_arrays(region.leaves, f"leaves.{v}")
+    return found
+
+
+def _family_to_arrays(family: LeafFamily, prefix: str) -> dict[str, np.ndarray]:
+    """The arrays of a family, and of families inside of it."""
+    found: dict[str, np.ndarray] = {}
+    for name, part in family.to_arrays().items():
+        here = f"{prefix}.{name}"
+        if isinstance(part, LeafFamily):
+            found |= {here: _text(_name_of(type(part)))} | _family_to_arrays(part, here)
+        else:
+            found[here] = np.asarray(part)
+    return found
+
+
+def _leaves_from_arrays(arrays: dict[str, Any]) -> dict[int, LeafFamily]:
+    """The families by variable that `_leaves_to_arrays` took apart."""
+    if not arrays:
+        return {}
+    if "leaves" not in arrays:
+        raise ValueError("the array `leaves` with the names of the families is missing")
+    names = _of_text(arrays["leaves"], "leaves").split("\n")
+    used = {"leaves"}
+    found = {
+        v: _family_from_arrays(name, arrays, f"leaves.{v}", used)
+        for v, name in enumerate(names)
+        if name != "Categorical"
+    }
+    if used != set(arrays):
+        raise ValueError(f"the array `{min(set(arrays) - used)}` belongs to no family of leaves")
+    return found
+
+
+def _family_from_arrays(
+    name: str, arrays: dict[str, Any], prefix: str, used: set[str]
+) -> LeafFamily:
+    """One family from the arrays whose names begin with `prefix`."""
+    parts: dict[str, Any] = {}
+    for full in sorted(arrays):
+        own = full[len(prefix) + 1 :]
+        if not full.startswith(f"{prefix}.") or "." in own:
+            continue
+        used.add(full)
+        array = np.asarray(arrays[full])
+        if array.dtype == np.uint8:
+            parts[own] = _family_from_arrays(_of_text(array, full), arrays, full, used)
+        else:
+            parts[own] = array
+    try:
+        return _family_of_name(name).from_arrays(parts)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the arrays `{prefix}` are not those of {name} leaves: {error}") from None
+
+
+def _name_of(kind: type[LeafFamily]) -> str:
+    """What a family is called in files."""
+    name = kind.__name__
+    return name if getattr(pcircuit.leaves, name, None) is kind else f"{kind.__module__}:{name}"
+
+
+def _family_of_name(name: str) -> type[LeafFamily]:
+    """The family with a name; one from outside must be known to the program already."""
+    module, _, own = name.rpartition(":")
+    place = sys.modules.get(module) if module else pcircuit.leaves
+    kind = getattr(place, own, None)
+    if not (isinstance(kind, type) and issubclass(kind, LeafFamily)):
+        advice = f": import {module} first" if module else ""
+        raise ValueError(f"there is no family of leaves {own!r}{advice}")
+    return kind
+
+
+def _text(text: str) -> np.ndarray:
+    """Text as bytes."""
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+def _of_text(array: Any, name: str) -> str:
+    """The text of an array of bytes."""
+    array = np.asarray(array)
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ValueError(f"the array `{name}` must hold text in UTF-8, found {array.dtype}")
+    return bytes(array).decode(errors="replace")
+
+
+def _check_regions(
+    vtree: VTree,
+    kind: Ints,
+    num_units: Ints,
+    num_columns: Ints,
+    families: dict[int, LeafFamily],
+) -> None:
     """Raise unless kinds and counts, each (R,), are such that every region can exist."""
     for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
         if len(array) != vtree.num_nodes:
@@ -314,7 +432,14 @@ def _check_regions(vtree: VTree, kind: Ints, num_units: Ints, num_columns: Ints)
             f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
             "1 or 2 elsewhere"
         )
-    empty = np.flatnonzero((num_units < 1) | (num_columns < 1))
+    is_family = np.isin(vtree.variables, list(families))
+    wrong = np.flatnonzero(is_family != ((num_columns == 0) & (kind == INPUT)))
+    if wrong.size or not set(families) <= set(vtree.variables.tolist()):
+        raise ValueError(
+            "input regions without categories and the families that the array `leaves` names must be those of "
+            f"the same variables, found another one at region {wrong[0] if wrong.size else 'none'}"
+        )
+    empty = np.flatnonzero((num_units < 1) | ((num_columns < 1) & ~is_family))
     if empty.size:
         raise ValueError(
             f"region {empty[0]} has {num_units[empty[0]]} units and {num_columns[empty[0]]} "
@@ -443,12 +568,11 @@ def _mixture_from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Mixtu
             f"it has the weights of {len(weights)} circuits beside {len(arrays) - 1} arrays, expected "
             f"{len(ARRAYS)} for each circuit"
         )
-    names = [{name: f"{m}.{name}" for name in ARRAYS} for m in range(len(weights))]
-    check_names(
-        arrays,
-        {"weights", *(name for own in names for name in own.values())},
-        f"the file of {len(weights)} circuits",
-    )
-    return Mixture(
-        [from_arrays({name: arrays[full] for name, full in own.items()}) for own in names], weights
-    )
+    parts: list[dict[str, Any]] = [{} for _ in weights]
+    for full, array in arrays.items():
+        number, _, name = str(full).partition(".")
+        if number.isdecimal() and int(number) < len(parts) and name:
+            parts[int(number)][name] = array
+        elif full != "weights":
+            raise ValueError(f"the file of {len(weights)} circuits has an unknown array `{full}`")
+    return Mixture([from_arrays(own) for own in parts], weights)

@@ -10,7 +10,6 @@ import numpy as np
 from pcircuit.arguments import check_whole_number
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.io.whole_file import checked_path, write_text
-from pcircuit.regions import InputRegion
 
 MOST_UNITS = 20_000
 MOST_DIGITS = 17  # as many as tell all numbers apart
@@ -70,9 +69,11 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
         scope = ",".join(map(str, circuit.vtree.scope(r).tolist()))
         lines.append(f'  subgraph cluster_{r} {{ label="{{{scope}}}";')
         n = int(first[r])
-        if isinstance(region, InputRegion):
-            for k, row in enumerate(region.probs.tolist()):
-                table = " ".join(f"{p:.{digits}g}" for p in row)
+        if region.is_input:
+            for k in range(region.num_units):
+                table = region.leaves.said(k)
+                if region.num_categories:
+                    table = " ".join(f"{p:.{digits}g}" for p in region.probs[k].tolist())
                 lines.append(f'    n{n + k} [shape=box, label="x{region.variable}: {table}"];')
         else:
             P = region.num_products

@@ -33,7 +33,6 @@ from pcircuit.io.text import (
 )
 from pcircuit.io.vtree_file import read_vtree, with_two_children
 from pcircuit.io.whole_file import checked_path, write_text
-from pcircuit.regions import InputRegion
 
 
 def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
@@ -128,7 +127,7 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     lines: list[str] = []
     names: list[list[int]] = []  # per region the ids of the units that it shows
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             names.append(
                 [_write(lines, _input(r, region.variable + 1, row)) for row in region.probs]
             )

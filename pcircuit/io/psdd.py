@@ -29,7 +29,7 @@ from pcircuit.io.graph import Graph, circuit_of_graph, reachable
 from pcircuit.io.text import Ids, Line, named_in_errors, read_nodes
 from pcircuit.io.vtree_file import read_vtree_ids, vtree_text, with_two_children
 from pcircuit.io.whole_file import checked_path, replace_file
-from pcircuit.regions import InputRegion, StructureError
+from pcircuit.regions import StructureError
 
 
 def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
@@ -154,7 +154,7 @@ def write_psdd(
     for r, region in enumerate(circuit.regions):
         first = names[-1].stop if names else 0
         names.append(range(first, first + region.num_units))
-        if isinstance(region, InputRegion):
+        if region.is_input:
             lines += [
                 _input_line(name, r, region.variable + 1, row)
                 for name, row in zip(names[r], region.probs.tolist(), strict=True)

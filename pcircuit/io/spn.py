@@ -20,7 +20,6 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.io.graph import Graph, circuit_of_graph
 from pcircuit.io.text import MOST_CATEGORIES, lines_of, log_terms, named_in_errors
 from pcircuit.io.whole_file import checked_path, write_text
-from pcircuit.regions import InputRegion
 
 
 def read_spn(path: str | os.PathLike[str]) -> Circuit:
@@ -131,7 +130,7 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
         return write("+", *(f"{children[i]} {w}" for i, w in log_terms(places, weights)))
 
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             values = [write("v", f"{region.variable} {c}") for c in range(region.num_categories)]
             names.append(
                 [weighted(values, np.flatnonzero(row), row[row > 0]) for row in region.probs]

@@ -30,7 +30,7 @@ from pcircuit.kernels.packed import (
     weight_rows,
 )
 from pcircuit.kernels.rescaling import with_plan
-from pcircuit.regions import check_weights
+from pcircuit.regions import Categorical, check_weights
 
 OF_STRUCTURE = (
     "stack_layout",
@@ -46,7 +46,7 @@ def pack(circuit: Circuit) -> Packed:
 
 def _pack(circuit: Circuit) -> Packed:
     """Concatenate the regions."""
-    inner = [region for region in circuit.regions if isinstance(region, InnerRegion)]
+    inner: list[Any] = [region for region in circuit.regions if not region.is_input]
     table_start, tables = _pack_inputs(circuit)
     child, unit = _pack_children(circuit, table_start)
     weights, columns, row_pointer = _pack_weights(inner)
@@ -84,17 +84,7 @@ def _pack(circuit: Circuit) -> Packed:
 
 def _pack_inputs(circuit: Circuit) -> tuple[Ints, Floats]:
     """(V,) where each variable's table starts; all tables with their missing columns."""
-    inputs = sorted(
-        (region for region in circuit.regions if isinstance(region, InputRegion)),
-        key=lambda region: region.variable,
-    )
-    with np.errstate(
-        over="ignore"
-    ):  # such circuits are evaluated in the log domain: `inference.log_domain`
-        parts = [
-            np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1).ravel()
-            for region in inputs
-        ]
+    parts = [region.leaves.table().ravel() for region in circuit.inputs]
     ends = np.cumsum([len(part) for part in parts])
     return np.concatenate([[0], ends[:-1]]), np.concatenate(parts)
 
@@ -106,12 +96,12 @@ def _pack_children(circuit: Circuit, table_start: Ints) -> tuple[Ints, list[Ints
     inner_index: dict[int, int] = {}
     unit_start = 0
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             continue
         inner_index[r] = len(inner_index)
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             child, units = circuit.regions[c], region.products[:, a]
-            is_leaf = isinstance(child, InputRegion)
+            is_leaf = child.is_input
             one_to_one = len(units) == child.num_units and np.array_equal(
                 units, np.arange(len(units))
             )
@@ -154,6 +144,8 @@ def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
     Its structure has been checked before, and its packed form is nearly there.  At V = 784 and K = 4 checking and
     packing every region anew takes seven times as long, as long as ten epochs over 600 rows.
     """
+    if circuit._cache.get("packed") is packed:
+        return circuit
     check_weights(packed.weights, "weights")
     check_weights(packed.tables, "probs")
     tables, is_missing = packed.tables.copy(), table_rows(packed)[1]
@@ -166,10 +158,14 @@ def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
     regions: list[InputRegion | InnerRegion] = []
     w = 0
     for region in circuit.regions:
-        if isinstance(region, InputRegion):
-            start, shape = starts[region.variable], region.probs.shape
+        if region.is_input and not region.num_categories:
+            regions.append(region)
+            continue
+        if region.is_input:
+            start, shape = starts[region.variable], (region.num_units, region.num_categories)
             table = probs[start : start + shape[0] * shape[1]].reshape(shape)
-            regions.append(unchecked(InputRegion, variable=region.variable, probs=table))
+            leaves = unchecked(Categorical, probs=table)
+            regions.append(unchecked(InputRegion, variable=region.variable, leaves=leaves))
             continue
         start, w = w, w + region.num_weights
         if region.is_sparse:
@@ -188,8 +184,10 @@ def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
 def _row_sums(packed: Packed, is_missing: Bools) -> tuple[Floats, Floats]:
     """The entries of all tables without their missing columns, and (input units,) the sums of their rows."""
     probs, widths = packed.tables[~is_missing], np.repeat(packed.categories, num_inputs(packed))
-    starts, sums = np.cumsum(widths) - widths, np.empty(len(widths))
-    for C in np.unique(widths):  # in the shape, and with the rounding, of one region's sums
+    starts, sums = np.cumsum(widths) - widths, np.ones(len(widths))
+    for C in np.unique(
+        widths[widths > 0]
+    ):  # in the shape, and with the rounding, of one region's sums
         rows = widths == C
         sums[rows] = (
             probs.reshape(-1, C) if rows.all() else probs[starts[rows, None] + np.arange(C)]

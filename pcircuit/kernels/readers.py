@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcircuit.arguments import Floats, Ints
-from pcircuit.circuit import Circuit, InputRegion, derived
+from pcircuit.circuit import Circuit, derived
 
 
 class Wanted(NamedTuple):
@@ -48,7 +48,7 @@ def _unit_places(circuit: Circuit) -> tuple[Ints, Ints]:
     for region in circuit.regions:
         rows = np.full((region.num_nodes, 4), -1, dtype=np.int64)
         number = np.arange(region.num_nodes)
-        if isinstance(region, InputRegion):
+        if region.is_input:
             rows[:, 0], rows[:, 2], rows[:, 3] = region.variable, number, 0
         else:
             rows[:, 1], rows[:, 3] = inner, number >= region.num_products

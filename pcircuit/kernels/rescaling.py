@@ -45,6 +45,10 @@ LOWEST = -960.0  # log2 of what must stay representable; normal double precision
 AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled row may hold
 LEAST_WEIGHT = -100.0  # log2 of the smallest weight of a mixing region
 NEGLIGIBLE = -164.0  # log2: LEAST_WEIGHT less 64 bits
+LEAST_DENSITY = (
+    -520.0
+)  # log2 of the smallest entry of tables that densities fill: a product with it is marked as
+# lost beside any that is 2**AFTER_RESCALE or more
 RECOVERED = (
     -200.0
 )  # log2: a marked product above this, before all children are in, is no longer surely negligible
@@ -112,9 +116,10 @@ def _mixing(packed: Packed) -> Bools:
 
 def _floors(packed: Packed) -> Floats:
     """(V + inner regions,) log2 of the smallest positive entry of each input table and of each region's weights."""
+    of_tables = _log2_smallest(packed.tables, packed.table_start)
     return np.concatenate(
         [
-            _log2_smallest(packed.tables, packed.table_start),
+            np.where(packed.categories > 0, of_tables, LEAST_DENSITY),
             _log2_smallest(packed.weights, packed.region[:, WEIGHT]),
         ]
     )

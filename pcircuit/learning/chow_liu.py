@@ -23,12 +23,15 @@ broken by other rules.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Evidence, Floats, Ints, check_integers, check_memory, check_number
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
+from pcircuit.learning.densities import start_of_densities
 from pcircuit.learning.pair_counts import (
     checked_table,
     checked_weights,
@@ -126,6 +129,7 @@ def chow_liu_circuit(
     num_categories: ArrayLike | None = None,
     pseudocount: float = 0.1,
     tree: ArrayLike | None = None,
+    leaves: Any = None,
 ) -> Circuit:
     """Chow-Liu distribution of a table as a deterministic circuit.
 
@@ -141,6 +145,11 @@ def chow_liu_circuit(
         Mass s >= 0 added to the counts of each pair, spread evenly over its cells.  Default 0.1.
     tree : (V,) int array, optional
         Parent of each variable, -1 for the root.  Default: ``chow_liu_tree`` of the same arguments.
+    leaves : str, family, or sequence of these, optional
+        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
+        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
+        categories, columns with heaps `Atoms`, others `Gaussian`.  Then the tree is that of quantile codes, each with a
+        density of its own.  Default: categories.
 
     Returns
     -------
@@ -189,6 +198,15 @@ def chow_liu_circuit(
       product 1: 0.1 x 1.1
       sum 0: 0.5 0.5
     """
+    if leaves is not None:
+        return start_of_densities(
+            data,
+            leaves,
+            lambda codes, sizes: chow_liu_circuit(
+                codes, num_categories=sizes, pseudocount=pseudocount, tree=tree
+            ),
+            epochs=0,
+        )
     rows, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)
     refuse_large_pairs(categories)

@@ -45,7 +45,7 @@ row.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
@@ -62,26 +62,35 @@ from pcircuit.arguments import (
     check_choice,
     check_flag,
     check_generator,
+    check_integers,
     check_number,
     check_whole_number,
 )
 from pcircuit.circuit import (
     Circuit,
-    InnerRegion,
-    InputRegion,
     Mixture,
     check_distribution,
     check_mixture,
 )
-from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
-from pcircuit.inference.flows import Flows, accumulate, expected_flows, flow_seconds
+from pcircuit.evidence import MOST_WEIGHT, check_evidence, check_values, row_weights
+from pcircuit.inference.densities import with_leaves
+from pcircuit.inference.flows import (
+    Flows,
+    accumulate,
+    density_flows,
+    expected_flows,
+    flow_seconds,
+    region_slices,
+)
 from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, log_parts, tiny_circuit
+from pcircuit.inference.sampling import sample
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import pack, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
 
+EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 
 
@@ -95,6 +104,7 @@ def fit_em(
     steps: EMSteps | None = None,
     watch: EMWatch | None = None,
     n_jobs: int | None = None,
+    tied: bool | Sequence[Sequence[int]] = False,
     **keywords: Any,
 ) -> tuple[Circuit, Floats]:
     """Fit all parameters of a circuit by expectation maximisation.
@@ -118,6 +128,9 @@ def fit_em(
         When to stop early, and how progress is shown.  Default: neither.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
+    tied : bool or sequence of sequences of int
+        Groups of regions that share their parameters, and keep doing so: their flows are added.  True: all whose
+        parameters are equal at the start, as those of the steps of a chain (`hmm`).  Default: none.
     **keywords
         Fields of `steps` (`batch_size`, `step_size`, `pseudocount_per`, `rng`) and of `watch` (`tolerance`, `callback`,
         `progress`) as short forms: ``fit_em(circuit, data, batch_size=256)``.
@@ -157,7 +170,7 @@ def fit_em(
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
     check_distribution(circuit)
-    rows = check_evidence(circuit, data)
+    rows = (check_evidence if circuit.is_categorical else check_values)(circuit, data)
     row_weight = row_weights(weights, len(rows))
     if not len(rows):
         raise ValueError("`data` has no rows: EM needs at least one")
@@ -167,17 +180,17 @@ def fit_em(
     pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
     steps, watch = grouped(steps, watch, keywords)
     rng, _ = check_generator(steps.rng), count_jobs(n_jobs)
-    packed, total_weight = pack(circuit), row_weight.sum()
-    free: list[Any] = []
+    total_weight = row_weight.sum()
     history: list[float] = []
     flows: tuple[Floats, ...] = ()
+    kind = _TableSteps if circuit.is_categorical else _DensitySteps
+    groups = _tied_groups(circuit, tied)
+    if not circuit.is_categorical:
+        circuit = with_priors(circuit, rows, groups)
+    em = kind(circuit, rows, num_epochs, same_rows=steps.batch_size is None)
     if not steps.is_full:  # what the circuit expects of rows drawn from itself
-        of_one = expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
-        flows = of_one.edges * total_weight, of_one.inputs * total_weight
+        flows = tuple(total_weight * part for part in _added(circuit, groups, *em.expected()))
     number = 0
-    seconds = flow_seconds(circuit, len(rows)) * num_epochs
-    in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
-    step = _step_in_numpy if in_numpy else _step_by_kernel
     with watch.bar(num_epochs) as advance, workers(n_jobs) as pool:
         for _ in range(num_epochs):
             total = 0.0
@@ -188,28 +201,168 @@ def fit_em(
                     not share > 0
                 ):  # also where the rows weigh so little beside others that it underflows
                     continue
-                edges, inputs, log = accumulate(
-                    circuit,
-                    packed,
-                    rows[batch],
-                    counted,
-                    n_jobs,
-                    free,
-                    in_numpy=in_numpy,
-                    same_rows=steps.batch_size is None,
-                    pool=pool,
-                )
-                flows = _averaged(flows, (edges, inputs), steps.share(number), share)
-                smoothing = steps.smoothing(pseudocount, share)
-                packed = step(packed, flows[0], flows[1], smoothing)
+                edges, inputs, log = em.flows(rows[batch], counted, n_jobs, pool)
+                new = _added(circuit, groups, edges, inputs)
+                flows = _averaged(flows, new, steps.share(number), share)
+                em.step(flows[0], flows[1], steps.smoothing(pseudocount, share))
                 total, number = total + log, number + 1
             history.append(total / total_weight)
             advance(history[-1])
             if watch.stops(history):
                 break
-    circuit = with_parameters(circuit, packed)
+    circuit = em.circuit
     history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
     return circuit, np.array(history)
+
+
+class _TableSteps:
+    """Both steps of EM where all leaves are tables: parameters stay packed from one step to the next."""
+
+    def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
+        self._start, self._packed, self._free = circuit, pack(circuit), []  # type: ignore[var-annotated]
+        seconds = flow_seconds(circuit, len(rows)) * num_epochs
+        self._in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
+        self._same_rows = same_rows
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit with the parameters of the time."""
+        return with_parameters(self._start, self._packed)
+
+    def expected(self) -> tuple[Floats, Floats]:
+        """What the start circuit expects of a row drawn from itself."""
+        flows = expected_flows(self._start, np.full((1, self._start.num_variables), -1), n_jobs=1)
+        return flows.edges, flows.inputs
+
+    def flows(
+        self, rows: Any, weights: Floats, n_jobs: int | None, pool: Any
+    ) -> tuple[Floats, Floats, float]:
+        """The E-step: edge flows, input flows and log-likelihood."""
+        return accumulate(
+            self._start,
+            self._packed,
+            rows,
+            weights,
+            n_jobs,
+            self._free,
+            in_numpy=self._in_numpy,
+            same_rows=self._same_rows,
+            pool=pool,
+        )
+
+    def step(self, edges: Floats, inputs: Floats, pseudocount: float) -> None:
+        """The M-step."""
+        step = _step_in_numpy if self._in_numpy else _step_by_kernel
+        self._packed = step(self._packed, edges, inputs, pseudocount)
+
+
+class _DensitySteps:
+    """The same where some leaves are not: their families say what is additive, and what it makes of parameters."""
+
+    def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
+        self._passes = num_epochs
+        self.circuit = circuit
+
+    def expected(self) -> tuple[Floats, Floats]:
+        """What the start circuit expects of a row drawn from itself, about: of rows that are drawn."""
+        rows: Any = sample(self.circuit, EXPECTED_ROWS, rng=0)
+        flows = density_flows(self.circuit, rows, np.full(EXPECTED_ROWS, 1 / EXPECTED_ROWS), 1)
+        return flows.edges, flows.inputs
+
+    def flows(
+        self, rows: Any, weights: Floats, n_jobs: int | None, pool: Any
+    ) -> tuple[Floats, Floats, float]:
+        """The E-step: edge flows, statistics of the leaves, and log-likelihood."""
+        found = density_flows(self.circuit, rows, weights, n_jobs, self._passes)
+        return found.edges, found.inputs, found.log_likelihood
+
+    def step(self, edges: Floats, inputs: Floats, pseudocount: float) -> None:
+        """The M-step."""
+        self.circuit = _maximized(self.circuit, edges, inputs, pseudocount)
+
+
+def _maximized(circuit: Circuit, edges: Floats, inputs: Floats, pseudocount: float) -> Circuit:
+    """The M-step: shares of the flow, and whatever each family makes of its statistics."""
+    parts, leaves = [], {}
+    end = 0
+    for v, region in enumerate(circuit.inputs):
+        start, end = end, end + region.num_units * region.leaves.num_statistics
+        if region.num_categories:
+            parts.append(inputs[start:end])
+            continue
+        statistics = inputs[start:end].reshape(region.num_units, -1)
+        leaves[v] = region.leaves.maximize(statistics, pseudocount)
+    of_tables = np.concatenate(parts) if parts else np.zeros(0)
+    packed = _step_in_numpy(pack(circuit), edges, of_tables, pseudocount)
+    return with_leaves(with_parameters(circuit, packed), leaves)
+
+
+def with_priors(circuit: Circuit, rows: Floats, groups: list[list[int]]) -> Circuit:
+    """The circuit whose leaves know mean, spread and rounding of their columns, or of those of tied leaves.
+
+    Shapes: rows (N, V).
+    """
+    leaf_of = circuit.vtree.leaf_of().tolist()
+    together = {r: group for group in groups for r in group}
+    leaves: dict[int, Any] = {}
+    for v, region in enumerate(circuit.inputs):
+        group = together.get(leaf_of[v], [leaf_of[v]])
+        if not region.num_categories and v not in leaves:
+            columns = [circuit.regions[r].variable for r in group]  # type: ignore[union-attr]
+            found = region.leaves.with_prior(rows[:, columns].ravel())
+            leaves |= dict.fromkeys(columns, found) if len(columns) > 1 else {v: found}
+    return with_leaves(circuit, leaves)
+
+
+def _tied_groups(circuit: Circuit, tied: bool | Sequence[Sequence[int]]) -> list[list[int]]:
+    """Groups of two regions or more that share their parameters."""
+    if isinstance(tied, bool):
+        groups: list[list[int]] = []
+        for r, region in enumerate(circuit.regions if tied else ()):
+            for group in groups:
+                if _have_equal_parameters(circuit.regions[group[0]], region):
+                    group.append(r)
+                    break
+            else:
+                groups.append([r])
+        return [group for group in groups if len(group) > 1]
+    expected = f"groups of regions out of 0..{circuit.num_regions - 1}, none of them twice"
+    found = [
+        check_integers(group, "tied", expected, 0, circuit.num_regions - 1).tolist()
+        for group in tied
+    ]
+    flat = [r for group in found for r in group]
+    if len(set(flat)) < len(flat):
+        raise ValueError(f"`tied` must be {expected}")
+    for group in found:
+        for r in group[1:]:
+            if not _have_equal_parameters(circuit.regions[group[0]], circuit.regions[r]):
+                raise ValueError(
+                    f"`tied` has regions {group[0]} and {r} in one group, which must begin with equal parameters"
+                )
+    return found
+
+
+def _have_equal_parameters(one: Any, other: Any) -> bool:
+    """Whether the leaves, or the weights, of two regions are equal."""
+    if one.is_input or other.is_input:
+        return bool(one.is_input and other.is_input and one.leaves == other.leaves)
+    same = one.is_sparse == other.is_sparse and one.weights.shape == other.weights.shape
+    return bool(same and np.array_equal(one.dense_weights(), other.dense_weights()))
+
+
+def _added(
+    circuit: Circuit, groups: list[list[int]], edges: Floats, inputs: Floats
+) -> tuple[Floats, Floats]:
+    """Flows in which the regions of each group have those of all of them."""
+    if not groups:
+        return edges, inputs
+    flows, parts = np.concatenate([edges, inputs]), region_slices(circuit)
+    for group in groups:
+        total = sum(flows[parts[r]] for r in group)
+        for r in group:
+            flows[parts[r]] = total
+    return flows[: len(edges)], flows[len(edges) :]
 
 
 def _averaged(
@@ -323,16 +476,15 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
     if not isinstance(flows, Flows):
         raise TypeError(f"`flows` must be pcircuit.Flows, found {type(flows).__name__}")
     expected = (
-        sum(region.num_weights for region in circuit.regions if isinstance(region, InnerRegion)),
-        sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion)),
+        sum(region.num_parameters for region in circuit.regions if not region.is_input),
+        sum(region.num_units * region.leaves.num_statistics for region in circuit.inputs),
     )
     if (len(flows.edges), len(flows.inputs)) != expected:
         raise ValueError(
             f"`flows` must be those of this circuit, with {expected[0]} edges and {expected[1]} inputs, "
             f"found {len(flows.edges)} and {len(flows.inputs)}"
         )
-    packed = _step_in_numpy(pack(circuit), flows.edges, flows.inputs, pseudocount)
-    return with_parameters(circuit, packed)
+    return _maximized(circuit, flows.edges, flows.inputs, pseudocount)
 
 
 T = TypeVar("T")

@@ -60,11 +60,13 @@ from pcircuit.arguments import (
     check_generator,
     check_integers,
     check_memory,
+    check_numbers,
     check_whole_number,
     shown,
 )
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
+from pcircuit.learning.densities import start_of_densities
 from pcircuit.learning.pair_counts import checked_table
 from pcircuit.vtree import VTree
 
@@ -72,7 +74,13 @@ PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 
 
 def rat_spn(
-    num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: Seed = 0
+    num_categories: ArrayLike | None,
+    num_units: int = 4,
+    depth: int = 2,
+    rng: Seed = 0,
+    *,
+    data: ArrayLike | None = None,
+    leaves: Any = None,
 ) -> Circuit:
     """Random tensorised circuit with one repetition, element-wise products and random start values for EM.
 
@@ -80,8 +88,8 @@ def rat_spn(
 
     Parameters
     ----------
-    num_categories : (V,) ints
-        Categories of each variable, each at least 1; 2 is Bernoulli.
+    num_categories : (V,) ints, or None
+        Categories of each variable, each at least 1; 2 is Bernoulli.  None where `data` and `leaves` are given.
     num_units : int
         K >= 1, units that each region shows its parent (the root shows one).  Default 4.
     depth : int
@@ -89,6 +97,13 @@ def rat_spn(
         independent models.  Default 2.
     rng : int or numpy.random.Generator
         Seed or generator of the structure and of the start values.  Default 0.
+    data : (N, V) array_like, optional
+        What leaves that are no tables start from.
+    leaves : str, family, or sequence of these, optional
+        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
+        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
+        categories, columns with heaps `Atoms`, others `Gaussian`.  Start values come from quantile codes.
+        Default: categories.
 
     Returns
     -------
@@ -124,8 +139,14 @@ def rat_spn(
     >>> circuit.vtree.scope_sizes()[circuit.vtree.children(circuit.vtree.root)]
     array([7, 7])
     """
+    if (data is None) != (leaves is None) or (leaves is not None and num_categories is not None):
+        raise ValueError("`data` and `leaves` must be given together, instead of `num_categories`")
+    if data is not None:
+        return start_of_densities(
+            data, leaves, lambda codes, sizes: rat_spn(sizes, num_units, depth, rng)
+        )
     expected = "a whole number of at least 1 for each variable (for 14 binary ones [2] * 14)"
-    categories = check_integers(num_categories, "num_categories", expected, 1)
+    categories = check_integers(num_categories, "num_categories", expected, 1)  # type: ignore[arg-type]
     if categories.ndim != 1 or not categories.size:
         raise ValueError(f"`num_categories` must be {expected}, found shape {categories.shape}")
     num_units = check_whole_number(num_units, "num_units", 1)
@@ -211,6 +232,7 @@ def hclt(
     rng: Seed = 0,
     *,
     tree: ArrayLike | None = None,
+    leaves: Any = None,
 ) -> Circuit:
     """Hidden Chow-Liu tree of a table, with random start values for EM.
 
@@ -233,6 +255,11 @@ def hclt(
         Seed or generator of the start values.  Default 0.  The structure is not random.
     tree : (V,) int array, optional
         Parent of each variable, -1 for the root.  Default: `chow_liu_tree` of the data.
+    leaves : str, family, or sequence of these, optional
+        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
+        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
+        categories, columns with heaps `Atoms`, others `Gaussian`.  The structure is that of quantile codes, and so are
+        the start values.  Default: categories.
 
     Returns
     -------
@@ -286,6 +313,12 @@ def hclt(
     >>> circuit.nodes.kind.tolist().count("input"), circuit.is_normalized
     (6, True)
     """
+    if leaves is not None:
+        return start_of_densities(
+            data,
+            leaves,
+            lambda codes, sizes: hclt(codes, num_latents, sizes, pseudocount, rng, tree=tree),
+        )
     table, categories = checked_table(data, num_categories)
     num_latents = check_whole_number(num_latents, "num_latents", 1)
     pseudocount = checked_pseudocount(pseudocount)
@@ -300,6 +333,92 @@ def hclt(
         lambda v, rows: _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng),
         lambda rows: _transitions(rows, num_latents, rng),
     )
+
+
+def hmm(
+    length: int,
+    num_states: int,
+    *,
+    leaves: Any,
+    start: ArrayLike | None = None,
+    transitions: ArrayLike | None = None,
+    rng: Seed = 0,
+) -> Circuit:
+    """Hidden Markov model of sequences as a circuit: variable t is the value at step t.
+
+    ``p(x) = sum_z p(z_0) prod_t p(z_t | z_t-1) p(x_t | z_t)``
+
+    Parameters
+    ----------
+    length : int
+        T >= 1, steps of the longest sequence; shorter ones have missing values at the end.
+    num_states : int
+        K >= 1.
+    leaves : LeafFamily or (K, C) float array_like
+        p(x_t | z_t), the same at every step: a family with K units, or a table of categories.
+    start : (K,) float array_like, optional
+        p(z_0).  Default: drawn.
+    transitions : (K, K) float array_like, optional
+        p(z_t | z_t-1), a row for each state before.  Default: drawn, 0.9 of it on the diagonal.
+    rng : int or numpy.random.Generator
+        Seed or generator of what is drawn.  Default 0.
+
+    Returns
+    -------
+    Circuit
+        On a chain; ``fit_em(circuit, rows, tied=True)`` keeps the steps alike.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as described.
+
+    Notes
+    -----
+    One step of `fit_em` without a pseudocount is one of Baum and Welch where all sequences have full length.
+
+    References
+    ----------
+    L. Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech recognition, Proc. IEEE
+    77.
+
+    Examples
+    --------
+    >>> chain = hmm(5, 2, leaves=[[0.9, 0.1], [0.2, 0.8]], start=[0.5, 0.5], transitions=[[0.9, 0.1], [0.1, 0.9]])
+    >>> bool(np.isclose(np.exp(chain.log_likelihood([[0, -1, -1, -1, -1]]))[0], 0.5 * 0.9 + 0.5 * 0.2))
+    True
+    """
+    length = check_whole_number(length, "length", 1)
+    num_states = check_whole_number(num_states, "num_states", 1)
+    rng = check_generator(rng)
+    first, following = (
+        _transitions(rows, num_states, rng)
+        if given is None
+        else check_numbers(given, name, f"probabilities of shape {size}", size, least=0).reshape(
+            rows, num_states
+        )
+        for given, name, size, rows in (
+            (start, "start", (num_states,), 1),
+            (transitions, "transitions", (num_states, num_states), num_states),
+        )
+    )
+    nested: Any = [length - 1]
+    for t in range(length - 2, -1, -1):
+        nested = [t, nested]
+    units, step = np.arange(num_states)[:, None], InputRegion(0, leaves)
+    if step.num_units != num_states:
+        raise ValueError(
+            f"`leaves` must have {num_states} units, one for each state, found {step.num_units}"
+        )
+    vtree = VTree.from_nested(nested)
+    regions: list[InputRegion | InnerRegion] = []
+    for r, v in enumerate(vtree.variables.tolist()):
+        if v >= 0:
+            regions.append(InputRegion(v, step.leaves))
+            continue
+        products = np.repeat(units, len(vtree.children(r)), axis=1)
+        regions.append(InnerRegion(products, first if r == vtree.root else following))
+    return Circuit(vtree, regions)
 
 
 def _input_rows(

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import Floats
-from pcircuit.circuit import InnerRegion, InputRegion
+from pcircuit.circuit import InnerRegion
 from pcircuit.moments.covariance_parts import CovarianceParts
 from pcircuit.moments.plan import Plan
 from pcircuit.moments.unit_pairs import lift
@@ -37,7 +37,7 @@ def dense_covariance(plan: Plan, all_parts: Iterable[tuple[int, CovarianceParts]
         region, own = plan.circuit.regions[r], slice(plan.start[r], plan.start[r + 1])
         covariance[own, own] = parts.own.covariance
         coordinates = slice(plan.start[plan.circuit.vtree.first[r]], own.stop)
-        if isinstance(region, InputRegion):
+        if region.is_input:
             open_columns[r] = coordinates, parts.own.d, parts.own.v
             continue
         children = [open_columns.pop(c, None) for c in plan.circuit.vtree.children(r).tolist()]

@@ -29,17 +29,18 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import Floats, Ints
-from pcircuit.circuit import InputRegion
 from pcircuit.inference.masses import unit_masses
 from pcircuit.moments.inner_overlaps import inner_overlaps, product_rows, sum_rows
 from pcircuit.moments.overlaps import (
     MAX_SHIFT,
     Overlaps,
     OwnColumns,
+    columns_of_leaves,
     input_columns,
     input_overlaps,
     minus_average,
     normalized,
+    overlaps_of_leaves,
     scaled,
 )
 from pcircuit.moments.plan import Plan
@@ -73,7 +74,13 @@ def covariance_parts(plan: Plan, *, compress: bool) -> Iterator[tuple[int, Covar
         if not (plan.below[r] or plan.needed[r]):
             continue
         region, (q, qp) = circuit.regions[r], masses[r]
-        if isinstance(region, InputRegion):
+        if region.is_input and not region.num_categories:
+            _, shown, weights = plan.own(r)
+            tables = overlaps_of_leaves(region.leaves, q, plan.rounding[r])
+            open_tables |= {r: tables} if plan.needed[r] else {}
+            yield r, CovarianceParts(columns_of_leaves(q, shown, weights, tables))
+            continue
+        if region.is_input:
             _, shown, weights = plan.own(r)
             if plan.needed[r]:
                 open_tables[r] = input_overlaps(region.probs, q, plan.rounding[r])

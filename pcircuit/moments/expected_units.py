@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Floats, Ints, as_array, memory_for
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
+from pcircuit.circuit import Circuit, InputRegion, check_distribution
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_of, log_units
@@ -162,7 +162,7 @@ def _of_block(circuit: Circuit, rows: Ints, given: Bools, nodes: Ints) -> Floats
     )
     children, state = circuit.vtree.child_lists(), np.empty(circuit.num_regions, dtype=np.int64)
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             state[r] = of_inputs[region.variable]
         else:
             below = state[children[r]]
@@ -172,7 +172,7 @@ def _of_block(circuit: Circuit, rows: Ints, given: Bools, nodes: Ints) -> Floats
     flows[-1] = np.ones((1, len(rows)))
     for r in range(circuit.num_regions - 1, -1, -1):
         region = circuit.regions[r]
-        if state[r] == KNOWN or isinstance(region, InputRegion):
+        if state[r] == KNOWN or region.is_input:
             continue
         weights = region.dense_weights()
         if state[r] == DRAWN:
@@ -191,7 +191,7 @@ def _of_block(circuit: Circuit, rows: Ints, given: Bools, nodes: Ints) -> Floats
     for r, region in enumerate(circuit.regions):
         first, last = circuit.offsets[r], circuit.offsets[r + 1]
         sums = slice(last - region.num_units, last)
-        if isinstance(region, InputRegion):
+        if region.is_input:
             known = shown[r][None]
             tables[r] = known if state[r] == KNOWN else _of_inputs(region, holes, state[r])
         else:
@@ -223,7 +223,7 @@ def _posteriors(circuit: Circuit, known: Ints) -> tuple[list[Any], Bools]:
     logs, log_products = log_units(circuit, known)
     omega: list[Any] = [None] * circuit.num_regions
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InnerRegion):
+        if not region.is_input:
             total = np.where(logs[r] > -np.inf, logs[r], np.inf)[:, None]
             omega[r] = np.exp(log_products[r] - total + log_of(region.dense_weights())[:, :, None])
     return omega, logs[-1][0] > -np.inf

@@ -22,7 +22,7 @@ import numpy as np
 from pcircuit.arguments import Floats
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.masses import unit_masses
-from pcircuit.regions import InnerRegion, InputRegion
+from pcircuit.regions import InnerRegion
 
 BLOCK = 2**22  # entries of M2p held at once
 
@@ -56,8 +56,8 @@ def unit_means(circuit: Circuit) -> np.ndarray:
     masses: list[Any] = list(unit_masses(circuit))
     means: list[Floats] = []
     for r, (region, (q, qp)) in enumerate(zip(circuit.regions, masses, strict=True)):
-        if isinstance(region, InputRegion):
-            tables[r] = region.probs @ region.probs.T
+        if region.is_input:
+            tables[r] = region.leaves.overlap2(region.leaves)
         else:
             children = circuit.vtree.children(r).tolist()
             of_products, tables[r] = _inner_overlaps(region, [tables[c] for c in children], qp)
@@ -74,7 +74,7 @@ def means_cost(circuit: Circuit) -> float:
     return float(
         sum(
             float(region.num_units) ** 2 * region.num_categories
-            if isinstance(region, InputRegion)
+            if region.is_input
             else float(region.num_products) ** 2 * (region.products.shape[1] + region.num_units)
             for region in circuit.regions
         )

@@ -25,7 +25,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pcircuit.arguments import Floats
-from pcircuit.circuit import InputRegion
 from pcircuit.moments.covariance_parts import CovarianceParts
 from pcircuit.moments.plan import Plan
 from pcircuit.moments.unit_pairs import lift, lower, scatter
@@ -53,7 +52,7 @@ def _upward(plan: Plan, all_parts: AllParts, vectors: Floats, result: Floats) ->
         v_own = vectors[own]
         result[own] += parts.own.covariance @ v_own
         alphas[r], betas[r] = parts.own.d @ v_own, parts.own.v @ v_own
-        if isinstance(region, InputRegion):
+        if region.is_input:
             continue
         for a, (c, units) in enumerate(
             zip(plan.circuit.vtree.children(r).tolist(), region.products.T, strict=True)
@@ -82,7 +81,7 @@ def _downward(
         result[own] += parts.own.d.T @ outside
         if above is not None:
             result[own] += parts.own.v.T @ above
-        if isinstance(region, InputRegion):
+        if region.is_input:
             continue
         present = [
             (a, c, units)

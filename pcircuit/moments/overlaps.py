@@ -41,7 +41,8 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import Floats, Ints
-from pcircuit.moments.unit_pairs import as_pairs, gram_factor
+from pcircuit.moments.unit_pairs import as_pairs, gram_factor, pair_numbers
+from pcircuit.regions import LeafFamily
 
 MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows
 
@@ -136,6 +137,36 @@ def input_columns(
         d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
         v = scaled(weights * overlaps.third_c[:, own], overlaps.exp3 - overlaps.exp2)
     return OwnColumns(weights * mean[own], (covariance + covariance.T) / 2, d, v)
+
+
+def overlaps_of_leaves(leaves: LeafFamily, q: Floats, rounding: float) -> Overlaps:
+    """Tables of an input region of a family that is no table, from its integrals.
+
+    Shapes: q (K,).
+    """
+    K = len(q)
+    second, third = leaves.overlap2(leaves), as_pairs(leaves.overlap3())
+    mean = q @ second
+    base = as_pairs(second)[:, None] * mean
+    second_c, third_c = second - mean, third - base
+    own = pair_numbers(np.arange(K)[:, None], np.arange(K)), np.arange(K)  # (a, k), k
+    moving = q @ third_c[own] > rounding * (q @ (third + base)[own])
+    exp2, second, second_c, mean = normalized(second, second_c * moving, mean)
+    exp3, third, third_c = normalized(third, third_c * moving)
+    return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
+
+
+def columns_of_leaves(q: Floats, own: Ints, weights: Floats, overlaps: Overlaps) -> OwnColumns:
+    """The selected units `own` (n,) of such a region.
+
+    Shapes: q (K,), own (n,), weights (n,).
+    """
+    d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
+    v = scaled(weights * overlaps.third_c[:, own], overlaps.exp3 - overlaps.exp2)
+    rows = pair_numbers(np.arange(len(q)), own[:, None])  # (n, K): which pairs (a, i)
+    covariance = scaled(weights[:, None] * np.einsum("a,iaj->ij", q, v[rows]), overlaps.exp2)
+    mean = scaled(weights * overlaps.mean[own], overlaps.exp2)
+    return OwnColumns(mean, (covariance + covariance.T) / 2, d, v)
 
 
 def _compressed(probs: Floats, weights: Floats, marginal: Floats) -> Floats:

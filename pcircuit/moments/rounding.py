@@ -28,7 +28,6 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import Floats, check_numbers
 from pcircuit.circuit import Circuit, check_circuit, derived
 from pcircuit.inference.unit_likelihoods import check_nodes
-from pcircuit.regions import InputRegion
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -59,13 +58,10 @@ def _region_rounding(circuit: Circuit) -> Floats:
     vtree = circuit.vtree
     own, above = np.empty(vtree.num_nodes), np.empty(vtree.num_nodes)
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
-            (K, C), A, P = region.probs.shape, 0, 0
-            off = np.abs(region.probs.sum(axis=1) - 1)
-        else:
-            (K, P), A, C = region.weights.shape, region.products.shape[1], 0
-            off = np.abs(np.asarray(region.weights.sum(axis=1)) - 1)
-        off = off.max(initial=0.0)
+        K, P, A, C = region.num_units, 0, 0, region.num_categories
+        if not region.is_input:
+            P, A = region.products.shape
+        off = np.abs(region.row_sums() - 1).max(initial=0.0)
         own[r] = (
             off + (2 * A + 4 * P + K + C) * EPS
         )  # products, W M W^t and a mean; or a sum over categories

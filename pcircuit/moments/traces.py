@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import Floats
-from pcircuit.circuit import InnerRegion, InputRegion
+from pcircuit.circuit import InnerRegion
 from pcircuit.moments.covariance_parts import CovarianceParts, covariance_parts
 from pcircuit.moments.plan import Plan
 from pcircuit.moments.unit_pairs import gram_factor, lift, lift_gram, num_pairs
@@ -77,7 +77,7 @@ def means_and_traces(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, floa
             continue
         trace_sq += np.sum(parts.own.covariance**2)
         region = plan.circuit.regions[r]
-        if isinstance(region, InputRegion):
+        if region.is_input:
             open_grams[r] = parts.own.d @ parts.own.d.T, _PairColumns(parts.own.v)
             continue
         children = [open_grams.pop(c, None) for c in plan.circuit.vtree.children(r).tolist()]

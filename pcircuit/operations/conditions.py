@@ -23,15 +23,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Weights, check_flag, check_integers, is_listing, shown
+from pcircuit.arguments import (
+    Floats,
+    Weights,
+    check_flag,
+    check_integers,
+    check_numbers,
+    is_listing,
+    shown,
+)
 from pcircuit.circuit import Circuit, check_circuit
-from pcircuit.evidence import MISSING, check_row
+from pcircuit.evidence import all_missing, check_row, is_missing
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.log_domain import log_of
+from pcircuit.leaves import Atoms, Gaussian
 from pcircuit.operations.marginals import marginalize
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 
-Event = Mapping[int, "int | Collection[int]"] | ArrayLike
+Event = Mapping[int, "float | Collection[float]"] | ArrayLike
 
 
 def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Circuit:
@@ -44,6 +53,8 @@ def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Ci
     circuit : Circuit
     event : mapping of int to int or collection of int, or (V,) int array_like
         For some variables the level, or the levels, that they have; or a row of evidence, -1 where nothing is known.
+        Where leaves are no tables, a number or an interval ``(low, high)``, which means low < x <= high; ends may be
+        infinite, and NaN means that nothing is known.
     keep_known : bool, default False
         Keep variables with a single level, too, so that no variable is renumbered.
 
@@ -79,16 +90,21 @@ def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Ci
     """
     keep_known = check_flag(keep_known, "keep_known")
     levels = event_levels(circuit, event)
-    known = [] if keep_known else [v for v, allowed in levels.items() if allowed.sum() == 1]
+    fixed = [
+        v
+        for v, allowed in levels.items()
+        if (allowed.sum() if circuit.num_categories[v] else len(allowed)) == 1
+    ]
+    known = [] if keep_known else fixed
     if len(known) == circuit.num_variables:
         raise ValueError(
             "`event` fixes all variables, so nothing is left: use `log_likelihood`, or keep_known=True"
         )
-    if _log_total(restricted(circuit, levels)) == -np.inf:
+    conditioned, log_total = _normalized(*restricted(circuit, levels))
+    if log_total == -np.inf:
         raise ValueError(
             "`event` has probability zero under the circuit, so there is no conditional distribution"
         )
-    conditioned = normalize(restricted(circuit, levels))
     return marginalize(conditioned, known) if known else conditioned
 
 
@@ -106,7 +122,7 @@ def log_probability(circuit: Circuit, event: Event) -> float:
     Returns
     -------
     float
-        -inf where the event is impossible.
+        -inf where the event is impossible.  Values of densities make it a log density.
 
     Raises
     ------
@@ -124,7 +140,10 @@ def log_probability(circuit: Circuit, event: Event) -> float:
     >>> round(float(np.exp(log_probability(die, {0: {1, 3, 5}}))), 12)
     0.5
     """
-    return _log_total(restricted(circuit, event_levels(circuit, event)))
+    given, factors = restricted(circuit, event_levels(circuit, event))
+    if factors:
+        return _normalized(given, factors)[1]
+    return float(log_likelihood(given, all_missing(given))[0])
 
 
 def normalize(circuit: Circuit) -> Circuit:
@@ -159,10 +178,27 @@ def normalize(circuit: Circuit) -> Circuit:
     array([[0.25, 0.75]])
     """
     check_circuit(circuit)
+    found, log_total = _normalized(circuit, {})
+    if log_total == -np.inf:
+        raise StructureError(
+            "`circuit` is zero for every state, so it is proportional to no distribution"
+        )
+    return found
+
+
+def _normalized(circuit: Circuit, factors: Mapping[int, Floats]) -> tuple[Circuit, float]:
+    """The distribution proportional to a circuit, and ln of its total.
+
+    `factors` holds for some variables ln of what each unit (K,) is to be multiplied by.
+    """
     regions: list[Any] = []
     log_totals: list[Any] = []
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input and not region.num_categories:
+            regions.append(region)
+            log_totals.append(factors.get(region.variable, np.zeros(region.num_units)))
+            continue
+        if region.is_input:
             largest = region.probs.max(axis=1, keepdims=True)
             scaled = np.where(largest > 0, region.probs / np.where(largest > 0, largest, 1.0), 1.0)
             totals = scaled.sum(axis=1, keepdims=True)
@@ -175,23 +211,22 @@ def normalize(circuit: Circuit) -> Circuit:
         weights, totals = _normalized_weights(region, log_products)
         regions.append(InnerRegion(region.products, weights))
         log_totals.append(totals)
-    if log_totals[-1][0] == -np.inf:
-        raise StructureError(
-            "`circuit` is zero for every state, so it is proportional to no distribution"
-        )
-    return Circuit(circuit.vtree, regions)
+    return Circuit(circuit.vtree, regions), float(log_totals[-1][0])
 
 
 def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     """An event as one array of allowed levels for each variable that it names."""
     check_circuit(circuit)
     if not isinstance(event, Mapping):
-        row = check_row(circuit, event, "event").tolist()
-        event = {v: level for v, level in enumerate(row) if level != MISSING}
+        row = check_row(circuit, event, "event")
+        event = {v: row[v].item() for v in np.flatnonzero(~is_missing(row)).tolist()}
     expected = f"a mapping from variables 0..{circuit.num_variables - 1} to levels"
     variables = check_integers(list(event), "event", expected, 0, circuit.num_variables - 1)
     levels: dict[int, Any] = {}
     for v, allowed in zip(variables.tolist(), event.values(), strict=True):
+        if not circuit.num_categories[v]:
+            levels[v] = _value_or_interval(v, allowed)
+            continue
         listed: Any = list(allowed) if is_listing(allowed) else [allowed]  # type: ignore[arg-type]
         mask = np.zeros(circuit.num_categories[v], dtype=bool)
         expected = f"a mapping that has levels 0..{len(mask) - 1} for variable {v}"
@@ -206,20 +241,41 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     return levels
 
 
-def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:
-    """The circuit f(x) 1[x in E]: entries of input tables outside the allowed levels become zero."""
-    regions = [
-        InputRegion(region.variable, region.probs * levels[region.variable])
-        if isinstance(region, InputRegion) and region.variable in levels
-        else region
-        for region in circuit.regions
-    ]
-    return Circuit(circuit.vtree, regions)
+def _value_or_interval(v: int, allowed: Any) -> Floats:
+    """The value, (1,), or the interval, (2,), that an event gives to a variable without categories."""
+    listed = list(allowed) if is_listing(allowed) else [allowed]
+    expected = f"a mapping that has a number, or (low, high) for low < x <= high, for variable {v}"
+    ends = check_numbers(listed, "event", expected, finite=False)
+    is_interval = ends.shape == (2,) and ends[0] < ends[1]
+    if not is_interval and not (ends.shape == (1,) and np.isfinite(ends[0])):
+        raise ValueError(f"`event` must be {expected}, found {shown(allowed)}")
+    return ends
 
 
-def _log_total(circuit: Circuit) -> float:
-    """ln of the sum over all states."""
-    return float(log_likelihood(circuit, np.full((1, circuit.num_variables), -1))[0])
+def restricted(
+    circuit: Circuit, levels: Mapping[int, np.ndarray]
+) -> tuple[Circuit, dict[int, Floats]]:
+    """The circuit f(x) 1[x in E], and ln of what units of some variables are still to be multiplied by.
+
+    Entries of tables outside the allowed levels become zero; other leaves are conditioned, and their factors are the
+    probabilities of the interval, or the densities of the value.
+    """
+    factors: dict[int, Floats] = {}
+    regions = list(circuit.regions)
+    for v, r in enumerate(circuit.vtree.leaf_of().tolist()):
+        if v not in levels:
+            continue
+        leaves, allowed = circuit.inputs[v].leaves, levels[v]
+        if leaves.num_categories:
+            regions[r] = InputRegion(v, circuit.inputs[v].probs * allowed)
+        elif len(allowed) == 2:
+            factors[v] = log_of(leaves.interval(*allowed.tolist()))
+            regions[r] = InputRegion(v, leaves.condition(*allowed.tolist()))
+        else:
+            factors[v] = leaves.log_density(allowed)[0]
+            point = Gaussian(np.zeros(leaves.num_units), np.ones(leaves.num_units))
+            regions[r] = InputRegion(v, Atoms(allowed, np.ones((leaves.num_units, 1)), point))
+    return Circuit(circuit.vtree, regions), factors
 
 
 def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple[Any, ...]:

@@ -46,12 +46,12 @@ from numpy.random import Generator
 
 from pcircuit.arguments import Floats, Ints, check_generator, check_whole_number
 from pcircuit.circuit import Circuit, check_distribution
+from pcircuit.evidence import all_missing
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.sampling import sample
 from pcircuit.operations.marginals import marginalize, variable_numbers
 from pcircuit.operations.products import check_one_space
 from pcircuit.operations.properties import shared_terms
-from pcircuit.regions import InputRegion
 
 MOST_STATES = 100_000  # up to which sums over all states are carried out
 LEAST_SAMPLES = 2  # with which a standard error can be estimated
@@ -103,7 +103,8 @@ def entropy(
     Returns
     -------
     Estimate
-        Exact for deterministic circuits and for at most 100,000 states, else a mean of -ln p over samples; at least 0.
+        Exact for deterministic circuits and for at most 100,000 states, else a mean of -ln p over samples; at least 0
+        unless some leaves are densities: then it is the differential entropy, in the units of the columns.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def cross_entropy(
     )
     _check_two_distributions(p, q)
     if shared_terms(q) is None:
-        return Estimate(max(0.0, _exact_cross_entropy(p, q)), 0.0, "exact")
+        return Estimate(max(_least(p), _exact_cross_entropy(p, q)), 0.0, "exact")
     if _has_few_states(p.num_categories):
         rows = _all_states(p.num_categories)
         log_p = log_likelihood(p, rows)
@@ -188,7 +189,7 @@ def cross_entropy(
         total = np.exp(log_p) @ lengths if lengths.max() < np.inf else np.inf  # weights underflow
         return Estimate(max(0.0, float(total)), 0.0, "exact")
     return _mean_of(
-        np.maximum(-log_likelihood(q, sample(p, num_samples, rng=rng)), 0.0)
+        np.maximum(-log_likelihood(q, sample(p, num_samples, rng=rng)), _least(p))
     )  # rounded above 1
 
 
@@ -310,7 +311,7 @@ def mutual_information(
     terms = log_likelihood(joint, rows)
     weights = np.exp(terms)
     for part in columns:
-        only = np.full(rows.shape, -1)
+        only = all_missing(joint, len(rows))
         only[:, part] = rows[:, part]
         terms = terms - log_likelihood(joint, only)
     if exact:
@@ -326,7 +327,13 @@ def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
     of_p: Any  # regions of one kind
     of_q: Any
     for r, (of_p, of_q) in enumerate(zip(p.regions, q.regions, strict=True)):
-        if isinstance(of_p, InputRegion):
+        if of_p.is_input:
+            if (
+                not of_p.num_categories
+            ):  # each unit of q covers all of p, or the cross entropy is infinite
+                across = of_p.leaves.cross_entropy(of_q.leaves)
+                tables.append((np.ones(across.shape), across))
+                continue
             tables.append(
                 (
                     of_p.probs @ (of_q.probs > 0).T.astype(np.float64),
@@ -364,6 +371,11 @@ def _check_two_distributions(p: Circuit, q: Circuit) -> None:
     check_distribution(q, "q")
 
 
+def _least(circuit: Circuit) -> float:
+    """The least possible -ln p: 0 for probabilities, while densities may exceed 1."""
+    return 0.0 if circuit.is_categorical else -np.inf
+
+
 def _mean_of(values: np.ndarray) -> Estimate:
     """Mean and standard error of independent values; one that is infinite proves that the expectation is."""
     if values.max() == np.inf:
@@ -375,7 +387,7 @@ def _mean_of(values: np.ndarray) -> Estimate:
 
 def _has_few_states(num_categories: tuple[int, ...]) -> bool:
     """Whether sums over all states are carried out."""
-    return math.prod(num_categories) <= MOST_STATES
+    return 0 < math.prod(num_categories) <= MOST_STATES
 
 
 def _all_states(num_categories: tuple[int, ...]) -> np.ndarray:
@@ -399,7 +411,9 @@ def covers(q: Circuit, p: Circuit) -> bool:
 
 def _zero_wherever(of_p: Any, of_q: Any) -> bool:
     """Whether two regions have the same products, and each parameter that is zero in q is zero in p."""
-    if isinstance(of_p, InputRegion):
+    if of_p.is_input and not of_p.num_categories:
+        return True
+    if of_p.is_input:
         return (
             of_p.probs.shape == of_q.probs.shape
             and not ((of_p.probs > 0) & (of_q.probs == 0)).any()
@@ -415,7 +429,11 @@ def _all_is_covered(q: Circuit, p: Circuit, rng: np.random.Generator) -> bool:
     of_p: Any  # regions of one kind
     of_q: Any
     for r, (of_p, of_q) in enumerate(zip(p.regions, q.regions, strict=True)):
-        if isinstance(of_p, InputRegion):
+        if of_p.is_input:
+            if not of_p.num_categories:
+                total = rng.integers(0, PRIME, of_p.num_units)
+                tables.append((total, np.repeat(total[:, None], of_q.num_units, axis=1)))
+                continue
             inputs = _drawn(of_p.probs, rng)
             tables.append(
                 (_sums(inputs, np.ones((1, inputs.shape[1])))[:, 0], _sums(inputs, of_q.probs > 0))

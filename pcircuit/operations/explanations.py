@@ -27,7 +27,8 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Evidence, Floats, check_generator, check_whole_number
 from pcircuit.circuit import Circuit
-from pcircuit.evidence import check_row
+from pcircuit.evidence import all_missing, check_row, is_missing
+from pcircuit.inference.densities import at_rows
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.log_domain import log_flows
 
@@ -67,7 +68,11 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
     >>> latent_posterior(circuit, [0, -1])[0].round(4)          # 0.25 * 0.9 against 0.75 * 0.2
     array([0.6, 0.4])
     """
-    flows, logs = log_flows(circuit, check_row(circuit, row)[None], np.ones(1))
+    evidence: Any = check_row(circuit, row)[None]
+    if not circuit.is_categorical:
+        block = at_rows(circuit, evidence, slice(None))
+        circuit, evidence = block.circuit, block.codes
+    flows, logs = log_flows(circuit, evidence, np.ones(1))
     if logs[0] == -np.inf:
         raise ValueError("`row` has probability zero under the circuit, so it has no hidden states")
     return [table.sum(axis=1) for table in flows]
@@ -126,7 +131,7 @@ def shapley_values(
         raise ValueError(
             "`row` has probability zero under the circuit: its log-likelihood cannot be shared out"
         )
-    known = np.flatnonzero(evidence >= 0)
+    known = np.flatnonzero(~is_missing(evidence))
     values, errors = np.zeros(len(evidence)), np.zeros(len(evidence))
     if 2 ** len(known) <= MOST_SUBSETS:
         values[known] = _all_subsets(circuit, evidence, known)
@@ -144,8 +149,8 @@ def _all_subsets(circuit: Circuit, evidence: np.ndarray, known: np.ndarray) -> n
     n = len(known)
     codes = np.arange(2**n)
     inside = codes[:, None] >> np.arange(n) & 1 == 1
-    rows = np.full((len(codes), len(evidence)), -1, dtype=np.int64)
-    rows[:, known] = np.where(inside, evidence[known], -1)
+    rows = all_missing(circuit, len(codes))
+    rows[:, known] = np.where(inside, evidence[known], rows[:, known])
     value = log_likelihood(circuit, rows)
     sizes = inside.sum(axis=1)
     weights = np.array([1 / (n * math.comb(n - 1, s)) for s in range(n)])
@@ -164,7 +169,7 @@ def _drawn_orders(
     result = np.empty((num_orders, n))
     for i in range(num_orders):
         order = rng.permutation(n)
-        rows = np.full((n + 1, len(evidence)), -1, dtype=np.int64)
+        rows = all_missing(circuit, n + 1)
         for step, j in enumerate(order):
             rows[step + 1 :, known[j]] = evidence[known[j]]
         result[i, order] = np.diff(log_likelihood(circuit, rows))

@@ -324,7 +324,7 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     circuit : Circuit
         Normalised.
     functions : sequence of V (C_v,) float array_like
-        g_v by level: zeros for variables that do not count.
+        g_v by level: zeros for variables that do not count.  A function of an array where leaves are no tables.
 
     Returns
     -------
@@ -352,9 +352,9 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     (1.0, 1.0)
     """
     check_distribution(circuit)
-    values = _checked(circuit, functions)
+    values = _checked(circuit, functions, allow_callables=True)
     with np.errstate(over="ignore"):
-        size = float(np.sum([np.abs(g).max() for g in values]))
+        size = float(np.sum([np.abs(g).max() for g in values if not callable(g)]))
     if size >= LARGEST_SIZE:  # sums would leave the range of doubles, or their means by rounding
         raise ValueError(
             f"`functions` must have sums below 2**1023 in size, found numbers that add up to {size:.4g}: "
@@ -363,8 +363,14 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     means: list[Any] = []  # of each region's units
     variances: list[Any] = []
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
-            g = values[region.variable]
+        if region.is_input:
+            g: Any = values[region.variable]
+            if not region.num_categories:
+                means.append(region.leaves.expectation(g))
+                centre = float(means[r][0])
+                square = region.leaves.expectation(_squared_from(g, centre))
+                variances.append(np.maximum(square - (means[r] - centre) ** 2, 0.0))
+                continue
             means.append(region.probs @ g)
             variances.append(_mean_square(region.probs, g, means[r]))
             continue
@@ -375,6 +381,11 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
         means.append(mean)
         variances.append(_mean_square(region.dense_weights(), inside, mean, spread))
     return float(means[-1][0]), float(variances[-1][0])
+
+
+def _squared_from(g: Any, centre: float) -> Any:
+    """The function (g(x) - centre)^2."""
+    return lambda x: (np.asarray(g(x), dtype=float) - centre) ** 2
 
 
 def _mean_square(
@@ -442,7 +453,7 @@ def sum_distribution(
         Any
     ] = []  # per region (K, n): laws of the units' sums, counted from their smallest value
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             g = values[region.variable].astype(np.int64) - lows[region.variable]
             law = np.zeros((region.num_units, g.max() + 1))
             np.add.at(law.T, g, region.probs.T)
@@ -489,10 +500,22 @@ def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any
     return inside
 
 
-def _checked(circuit: Circuit, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
-    """One float array for each variable."""
+def _checked(
+    circuit: Circuit, functions: Sequence[ArrayLike], *, allow_callables: bool = False
+) -> list[np.ndarray]:
+    """One float array for each variable, or a function."""
+    for v, (g, C) in enumerate(
+        zip(one_each(functions, circuit.num_variables), circuit.num_categories, strict=True)
+    ):
+        if not C and not (callable(g) and allow_callables):
+            raise TypeError(
+                f"`functions` holds {shown(g)} for variable {v}, whose leaves are no table: expected a function of an "
+                "array, of which `linear_moments` has mean and variance"
+            )
     return [
-        check_numbers(
+        g  # type: ignore[misc]
+        if not C
+        else check_numbers(
             g, "functions", f"{C} finite numbers for variable {v}, one for each level", (C,)
         )
         for v, (g, C) in enumerate(

@@ -21,7 +21,7 @@ so the remaining nodes are again in post-order.
 
 Marginal tables of single variables and of pairs, all in one pass.
 
-With q_r the top-down masses of region r (`pcircuit.unit_masses`), the marginal of a variable is a mixture of the rows
+With q_r the top-down masses of region r (`inference.masses`), the marginal of a variable is a mixture of the rows
 of its table, P(x_v) = sum_k q[k] p_k(x_v).  For pairs carry, for each region and each variable v below it, the table
 t_v[k, c] = P_k(x_v = c) of its units,
 
@@ -124,11 +124,11 @@ def marginalize(
     totals: list[Any] = [None] * circuit.num_regions  # of the units of the regions that are gone
     vtree = circuit.vtree
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             if not kept[region.variable]:
-                totals[r] = region.probs.sum(axis=1)
+                totals[r] = region.row_sums()
                 continue
-            region = InputRegion(renumbered[region.variable], region.probs)
+            region = InputRegion(renumbered[region.variable], region.leaves)
             children: list[int] = []
         else:
             scale, columns, children = _without_the_gone(
@@ -139,20 +139,18 @@ def marginalize(
                 totals[r] = weights @ np.ones(region.num_products)
                 continue
             if len(children) == 1:
-                place[r] = place[children[0]]
-                regions[place[r]] = _merged(
-                    weights, region.products[:, columns[0]], regions[place[r]]
-                )
-                continue
+                only = place[children[0]]
+                merged = regions[only].merged(weights, region.products[:, columns[0]])
+                if merged is not None:
+                    place[r], regions[only] = only, merged
+                    continue
             region = InnerRegion(region.products[:, columns], weights)
         place[r] = len(regions)
         for child in children:
             parents[place[child]] = place[r]
         regions.append(region)
         parents.append(-1)
-    leaf_variables = [
-        region.variable if isinstance(region, InputRegion) else -1 for region in regions
-    ]
+    leaf_variables = [getattr(region, "variable", -1) for region in regions]
     return Circuit(VTree(np.array(parents), np.array(leaf_variables)), regions)
 
 
@@ -292,15 +290,6 @@ def _columns_scaled(weights: Weights, scale: Floats) -> Weights:
     return scaled
 
 
-def _merged(
-    weights: Weights, units: Ints, child: InputRegion | InnerRegion
-) -> InputRegion | InnerRegion:
-    """The region that `weights` (K, P) over units (P,) of the only child make: one of the child's kind."""
-    if isinstance(child, InputRegion):
-        return InputRegion(child.variable, weights @ child.probs[units])
-    return InnerRegion(child.products, weights @ child.weights[units])
-
-
 def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     """Marginal distributions of all variables.
 
@@ -337,9 +326,8 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     check_distribution(circuit)
     masses = unit_masses(circuit)
     tables: list[Any] = [None] * circuit.num_variables
-    for (q, _), region in zip(masses, circuit.regions, strict=True):
-        if isinstance(region, InputRegion):
-            tables[region.variable] = q @ region.probs
+    for region, leaf in zip(circuit.inputs, circuit.vtree.leaf_of().tolist(), strict=True):
+        tables[region.variable] = masses[leaf][0] @ region.probs
     return tables
 
 
@@ -402,7 +390,7 @@ def pairwise_tables(
     below: list[Any] = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
     found: dict[Any, Any] = {}
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             below[r] = {region.variable: region.probs} if region.variable in last else {}
             continue
         inside = {}  # variable -> (P, C_v)

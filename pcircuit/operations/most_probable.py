@@ -50,11 +50,11 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints, Weights, check_flag, check_whole_number
 from pcircuit.circuit import Circuit, InputRegion, check_circuit
-from pcircuit.evidence import check_row
+from pcircuit.evidence import all_missing, check_row
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.log_domain import log_of, may_overflow
 from pcircuit.operations.properties import shared_terms
-from pcircuit.regions import StructureError
+from pcircuit.regions import LeafFamily, StructureError
 
 TOLERANCE = 1e-12  # relative difference of likelihoods that counts as none
 BATCH = 256  # rows bounded in one call
@@ -80,7 +80,7 @@ class LevelBounds:
             self._set(
                 r,
                 self._inputs(region, int(row[region.variable]))
-                if isinstance(region, InputRegion)
+                if region.is_input
                 else self._sums(r),
             )
         self.here = circuit.num_regions - 1
@@ -196,8 +196,9 @@ def most_probable_state(
     Returns
     -------
     MostProbableState
-        Ties are broken towards smaller levels of variables that are fixed first, in deterministic circuits towards the
-        first of the products.
+        Where leaves are densities it is exact if there is one way through the circuit; else modes of all units are
+        tried column by column, and the bound takes the largest density at each leaf.  Ties are broken towards smaller
+        levels of variables that are fixed first, in deterministic circuits towards the first of the products.
 
     Raises
     ------
@@ -231,11 +232,7 @@ def most_probable_state(
     check_circuit(circuit)
     max_evaluations = check_whole_number(max_evaluations, "max_evaluations", 1)
     must_be_exact = check_flag(must_be_exact, "must_be_exact")
-    row = (
-        np.full(circuit.num_variables, -1)
-        if evidence is None
-        else check_row(circuit, evidence, "evidence")
-    )
+    row = all_missing(circuit)[0] if evidence is None else check_row(circuit, evidence, "evidence")
     if log_likelihood(circuit, row[None])[0] == -np.inf:
         raise ValueError(
             "`evidence` has probability zero under the circuit, so no completion is the most probable"
@@ -245,7 +242,7 @@ def most_probable_state(
         state = _largest_terms(circuit, row)
         value = float(log_likelihood(circuit, state[None])[0])
         return MostProbableState(state, value, value, True, 1)
-    search = _Search(circuit, row)
+    search = _Search(circuit, row) if circuit.is_categorical else _Bounded(circuit, row)
     search.run(max_evaluations)
     if must_be_exact and not search.is_exact:
         r, k, p, q = shared
@@ -358,7 +355,7 @@ def _with_maximum(circuit: Circuit) -> tuple[Circuit, float]:
             InputRegion(
                 region.variable, np.column_stack([region.probs, region.probs.max(axis=1)]) * factor
             )
-            if isinstance(region, InputRegion)
+            if region.is_input
             else region
             for region in circuit.regions
         ]
@@ -377,7 +374,13 @@ def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
     values: list[Any] = []  # per region (K,) ln of the best completion of each unit's scope
     choices: list[Any] = []  # per region (K,) its level, or product
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input and not region.num_categories:
+            known = row[region.variable]
+            states, logs = _of_leaves(region.leaves, known)
+            choices.append(states)
+            values.append(logs)
+            continue
+        if region.is_input:
             terms = log_of(region.probs)
             known = row[region.variable]
             if known >= 0:
@@ -393,12 +396,74 @@ def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
     unit = np.zeros(circuit.num_regions, dtype=np.int64)
     for r in range(len(circuit.regions) - 1, -1, -1):
         region, choice = circuit.regions[r], choices[r][unit[r]]
-        if isinstance(region, InputRegion):
+        if region.is_input:
             state[region.variable] = choice
         else:
             for a, c in enumerate(circuit.vtree.children(r).tolist()):
                 unit[c] = region.products[choice, a]
     return np.asarray(state)
+
+
+def _of_leaves(leaves: LeafFamily, known: float) -> tuple[Floats, Floats]:
+    """(K,) the value under each unit, where it is known or else the mode, and ln of its density."""
+    if np.isnan(known):
+        return leaves.mode(), leaves.log_bound()
+    return np.full(leaves.num_units, known), leaves.log_density(np.array([known]))[0]
+
+
+class _Bounded:
+    """Densities: the largest term of each sum, improved column by column, and a bound from the largest densities."""
+
+    def __init__(self, circuit: Circuit, row: np.ndarray):
+        self.state, self.evaluations = _largest_terms(circuit, row), 1
+        self.best = float(log_likelihood(circuit, self.state[None])[0])
+        self._circuit, self._free = circuit, np.flatnonzero(np.isnan(row))
+        largest = {
+            v: region.leaves.log_bound()
+            for v, region in enumerate(circuit.inputs)
+            if v in self._free and not region.num_categories
+        }
+        self.bound = max(self.best, _largest_value(circuit, row, largest))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing better is left."""
+        return self.bound <= self.best + TOLERANCE * max(1.0, abs(self.best))
+
+    def run(self, max_evaluations: int) -> None:
+        """Try the modes of all units of one variable after the other, as long as that helps."""
+        has_gained = not self.is_exact
+        while has_gained:
+            has_gained = False
+            for v in self._free.tolist():
+                region = self._circuit.inputs[v]
+                C = region.num_categories
+                tries = np.arange(C, dtype=float) if C else region.leaves.mode()
+                if self.evaluations + len(tries) > max_evaluations:
+                    return
+                rows = np.repeat(self.state[None], len(tries), axis=0)
+                rows[:, v] = tries
+                found = log_likelihood(self._circuit, rows)
+                self.evaluations += len(tries)
+                if found.max() > self.best + TOLERANCE * max(1.0, abs(self.best)):
+                    self.best, self.state = float(found.max()), rows[found.argmax()]
+                    has_gained = True
+
+
+def _largest_value(circuit: Circuit, row: np.ndarray, largest: dict[int, Floats]) -> float:
+    """ln of the circuit where free variables have the largest entry of each table, or the largest density."""
+    values: list[Any] = []
+    for r, region in enumerate(circuit.regions):
+        if not region.is_input:
+            children = circuit.vtree.children(r).tolist()
+            factors = [values[c][region.products[:, a]] for a, c in enumerate(children)]
+            values.append(log_sums(region.weights, sum(factors)))
+            continue
+        v = region.variable
+        known = np.full(1, row[v])
+        bound = largest[v] if v in largest else region.leaves.log_bound()
+        values.append(bound if np.isnan(row[v]) else region.leaves.log_density(known)[0])
+    return float(values[-1][0])
 
 
 def log_sums(weights: Weights, logs: Floats) -> Floats:

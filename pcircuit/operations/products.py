@@ -53,6 +53,7 @@ by side, weights in blocks, and the root mixes their products.  The power f(x)^n
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -71,6 +72,8 @@ from pcircuit.arguments import (
 )
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, check_circuit
 from pcircuit.operations.properties import prune
+from pcircuit.regions import LeafError
+from pcircuit.vtree import VTree
 
 SPARSE_FILL = (
     0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
@@ -133,6 +136,7 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
     check_one_space((a, b))
     vtree = a.vtree
     regions: list[Any] = [None] * vtree.num_nodes
+    factors: dict[int, Floats] = {}  # of leaves that are no tables, ln of what their units lack
     needed: list[Any] = [
         None
     ] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
@@ -141,7 +145,10 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
         of_a: Any = a.regions[r]
         of_b: Any = b.regions[r]  # of the same kind
         k, l = np.divmod(needed[r], of_b.num_units)
-        if isinstance(of_a, InputRegion):
+        if of_a.is_input and not of_a.num_categories:
+            regions[r], factors[r] = _product_of_leaves(of_a, of_b, k, l)
+            continue
+        if of_a.is_input:
             regions[r] = InputRegion(of_a.variable, _product(of_a.probs[k], of_b.probs[l]))
             continue
         left, right = _alike(of_a.weights[k], of_b.weights[l])
@@ -151,7 +158,36 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
             codes = of_a.products[p, c] * b.regions[child].num_units + of_b.products[q, c]
             needed[child], products[:, c] = np.unique(codes, return_inverse=True)
         regions[r] = InnerRegion(products, _product_weights(left, right, p, q))
-    return Circuit(vtree, regions)
+    return Circuit(vtree, _with_factors(vtree, regions, factors))
+
+
+def _product_of_leaves(of_a: Any, of_b: Any, k: Ints, l: Ints) -> tuple[InputRegion, Floats]:
+    """The products of units k of a and l of b as distributions, and ln of their integrals."""
+    found = of_a.leaves.take(k).product(of_b.leaves.take(l))
+    if found is None:
+        raise LeafError(
+            f"products of leaves of the family {type(of_a.leaves).__name__} are of no known family: define `product`, "
+            "or use `overlap` for their integral"
+        )
+    return InputRegion(of_a.variable, found[0]), found[1]
+
+
+def _with_factors(
+    vtree: VTree, regions: list[Any], factors: dict[int, Floats]
+) -> list[InputRegion | InnerRegion]:
+    """The regions with the integrals of leaves moved into the weights above them."""
+    if vtree.root in factors:
+        raise LeafError(
+            "a product of circuits with one region, whose leaves are densities, has no weights for their integral: "
+            "use `overlap`"
+        )
+    for r, region in enumerate(regions):
+        inside = [(a, c) for a, c in enumerate(vtree.children(r).tolist()) if c in factors]
+        if inside:
+            logs = sum(factors[c][region.products[:, a]] for a, c in inside)
+            weights = region.weights * np.exp(logs)
+            regions[r] = InnerRegion(region.products, weights)
+    return regions
 
 
 def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = False) -> float:
@@ -215,7 +251,7 @@ def scaled_overlap(circuits: Sequence[Circuit]) -> tuple[float, int]:
     tables: list[Any] = [None] * vtree.num_nodes
     for r in range(vtree.num_nodes):
         regions: list[Any] = [circuit.regions[r] for circuit in circuits]
-        if isinstance(regions[0], InputRegion):
+        if regions[0].is_input:
             tables[r] = _table_of_inputs(regions)
             continue
         table: Any = (1.0, 0)
@@ -243,6 +279,12 @@ def check_one_space(circuits: Sequence[Circuit], names: Sequence[str] = ("a", "b
                 f"`{names[0]}` is on {circuits[0].vtree} and `{name}` on {circuit.vtree} with other "
                 "scopes or another order: circuits can be multiplied on one v-tree only"
             )
+        for v, (own, first) in enumerate(zip(circuit.inputs, circuits[0].inputs, strict=True)):
+            if not own.num_categories and not own.leaves.is_like(first.leaves):
+                raise ValueError(
+                    f"`{name}` has {own.leaves!r} of variable {v}, expected leaves like {first.leaves!r} as in "
+                    f"`{names[0]}`: circuits can be multiplied on the same states only"
+                )
         for v, (found, expected) in enumerate(zip(circuit.num_categories, categories, strict=True)):
             if found != expected:
                 raise ValueError(
@@ -296,6 +338,13 @@ def _is_sparse(count: int, size: int) -> bool:
 
 def _table_of_inputs(regions: list[Any]) -> Table:
     """Overlaps of input units (K_a, K_b[, K_c]): products of all but a, summed over x with a's table."""
+    leaves = [region.leaves for region in regions]
+    if not leaves[0].num_categories:
+        if len(leaves) == 2:
+            return _pair(leaves[0].overlap2(leaves[1]), 0)
+        ends = np.cumsum([0, *(one.num_units for one in leaves)]).tolist()
+        parts = [slice(start, end) for start, end in itertools.pairwise(ends)]
+        return _pair(leaves[0].joined(leaves[1:]).overlap3()[tuple(parts)], 0)
     table = _pair(regions[1].probs.T, 0)  # (C, K_b)
     for region in regions[2:]:
         table = _times(
@@ -418,11 +467,15 @@ def mixture(circuits: Sequence[Circuit], weights: ArrayLike | None = None) -> Ci
     for r in range(vtree.num_nodes):
         parts: list[Any] = [circuit.regions[r] for circuit in circuits]
         rows = [shares[:, None]] if r == vtree.root else None
-        if isinstance(parts[0], InputRegion):
-            probs = np.concatenate([part.probs for part in parts])
-            regions.append(
-                InputRegion(parts[0].variable, shares[None, :] @ probs if rows else probs)
-            )
+        if parts[0].is_input:
+            leaves: Any = parts[0].leaves.joined([part.leaves for part in parts[1:]])
+            leaves = leaves.mixed(shares[None, :]) if rows else leaves
+            if leaves is None:
+                raise LeafError(
+                    f"mixtures of leaves of the family {type(parts[0].leaves).__name__} are not of the family, and "
+                    "circuits with one region have no weights for them"
+                )
+            regions.append(InputRegion(parts[0].variable, leaves))
             continue
         first = {
             c: np.cumsum([0, *(circuit.regions[c].num_units for circuit in circuits)])

@@ -113,9 +113,8 @@ def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
         circuit.regions
     )  # per region (K, K) bool: the supports of two units meet
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
-            support = (region.probs > 0).astype(np.float64)
-            meets[r] = support @ support.T > 0
+        if region.is_input:
+            meets[r] = region.leaves.meets()
             continue
         products = np.ones((region.num_products, region.num_products), dtype=bool)
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
@@ -169,8 +168,8 @@ def prune(circuit: Circuit) -> Circuit:
     wanted[-1] = np.zeros(1, dtype=np.int64)
     for r in range(len(circuit.regions) - 1, -1, -1):
         region, units = circuit.regions[r], wanted[r]
-        if isinstance(region, InputRegion):
-            regions[r] = InputRegion(region.variable, region.probs[units])
+        if region.is_input:
+            regions[r] = InputRegion(region.variable, region.leaves.take(units))
             continue
         rows = region.weights[units]
         used = np.flatnonzero((np.asarray((rows > 0).sum(axis=0)).ravel() > 0) & alive[r])
@@ -187,9 +186,9 @@ def _alive_products(circuit: Circuit) -> list[Any]:
     positive: list[Any] = []  # per region (K,) bool: units that are
     alive: list[Any] = []
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if region.is_input:
             alive.append(None)
-            positive.append(region.probs.max(axis=1) > 0)
+            positive.append(region.row_sums() > 0)
             continue
         alive.append(
             np.all(
@@ -207,10 +206,9 @@ def _alive_products(circuit: Circuit) -> list[Any]:
 def _not_normalised(circuit: Circuit) -> str:
     """Where the first row of numbers is that does not sum to one."""
     for r, region in enumerate(circuit.regions):
-        table = region.probs if isinstance(region, InputRegion) else region.weights
-        sums = np.asarray(table.sum(axis=1)).ravel()
+        sums = region.row_sums()
         worst = int(np.abs(sums - 1).argmax())
         if abs(sums[worst] - 1) > 1e-9:
-            kind = "probabilities of input" if isinstance(region, InputRegion) else "weights of sum"
+            kind = "probabilities of input" if region.is_input else "weights of sum"
             return f"the {kind} {worst} of region {r} sum to {sums[worst]:.6g}"
     return "its rows sum to one within 1e-9"  # not reached: is_normalized looks at the same sums

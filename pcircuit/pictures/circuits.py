@@ -33,7 +33,6 @@ from pcircuit.pictures.scene import (
 )
 from pcircuit.pictures.svg import page, svg
 from pcircuit.pictures.units import MOST_LISTED, units_scene
-from pcircuit.regions import InputRegion
 from pcircuit.vtree import VTree, check_vtree
 
 MOST_DRAWN = 4000  # units that are drawn one by one, however much one asks
@@ -202,7 +201,7 @@ def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
     """The v-tree of a circuit: in each region the numbers of its sums and products, or its variable and inputs."""
     words = [
         f"{labels[region.variable]} · {region.num_units} in"
-        if isinstance(region, InputRegion)
+        if region.is_input
         else f"{region.num_units} + · {region.num_products} ×"
         for region in circuit.regions
     ]

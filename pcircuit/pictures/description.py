@@ -13,7 +13,6 @@ import numpy as np
 
 from pcircuit.arguments import Floats, Ints, check_whole_number
 from pcircuit.circuit import Circuit, check_circuit
-from pcircuit.regions import InputRegion
 from pcircuit.vtree import VTree
 
 MOST_DESCRIBED, MOST_NUMBERS = (
@@ -76,8 +75,8 @@ def _region_lines(circuit: Circuit, r: int) -> list[str]:
     region, scope = circuit.regions[r], ",".join(map(str, circuit.vtree.scope(r)))
     first, last = circuit.offsets[r : r + 2]
     lines = [f"region {r}, scope {{{scope}}}, unit ids {first}..{last - 1}: {region!r}"]
-    if isinstance(region, InputRegion):
-        return lines + [f"  input {k}: {_numbers(row)}" for k, row in enumerate(region.probs)]
+    if region.is_input:
+        return lines + [f"  input {k}: {region.leaves.said(k)}" for k in range(region.num_units)]
     children = circuit.vtree.children(r)
     for p, units in enumerate(region.products):
         factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
@@ -88,10 +87,10 @@ def _region_lines(circuit: Circuit, r: int) -> list[str]:
 def _level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:
     """The circuit as a table with one line for each level of the v-tree, and what is said of all levels."""
     depth = depths(vtree)
-    categories = [region.num_categories for region in regions if isinstance(region, InputRegion)]
+    categories = [region.num_categories for region in regions if region.is_input]
     children = [len(c) for c in vtree.child_lists() if c]
     lines = [
-        f"categories: {_span(categories)} a variable",
+        f"categories: {_span(categories)} a variable{' (0: numbers)' if 0 in categories else ''}",
         f"v-tree: {depth.max()} levels below the root, {_span(children)} children a node"
         if children
         else "v-tree: a single leaf",
@@ -119,8 +118,9 @@ def _columns(regions: Sequence[Any], scopes: Ints) -> Ints:
     table = np.zeros((len(regions), 6), dtype=np.int64)
     table[:, 0] = scopes
     for row, region in zip(table, regions, strict=True):
-        if isinstance(region, InputRegion):
-            row[1], row[4], row[5] = region.num_units, region.probs.size, (region.probs == 0).sum()
+        if region.is_input:
+            row[1], row[4] = region.num_units, region.num_parameters
+            row[5] = (region.probs == 0).sum() if region.num_categories else 0
             continue
         values = region.weights.data if region.is_sparse else region.weights
         row[2:] = (

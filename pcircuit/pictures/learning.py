@@ -27,7 +27,6 @@ from pcircuit.io.whole_file import write_text
 from pcircuit.pictures.canvas import axes_or_new, plot_two
 from pcircuit.pictures.circuits import circuit_scene
 from pcircuit.pictures.svg import page
-from pcircuit.regions import InputRegion
 
 MOST_STEPS = 200  # of a page with a slider
 
@@ -195,7 +194,7 @@ def _same_structure(circuit: Circuit, other: Circuit) -> bool:
             for mine, theirs in zip(_parameters(circuit), _parameters(other), strict=True)
         )
         and all(
-            isinstance(mine, InputRegion) or np.array_equal(mine.products, theirs.products)  # type: ignore[union-attr]
+            mine.is_input or np.array_equal(mine.products, theirs.products)  # type: ignore[union-attr]
             for mine, theirs in zip(circuit.regions, other.regions, strict=True)
         )
     )
@@ -204,6 +203,5 @@ def _same_structure(circuit: Circuit, other: Circuit) -> bool:
 def _parameters(circuit: Circuit) -> list[Floats]:
     """The tables of all regions, dense."""
     return [
-        region.probs if isinstance(region, InputRegion) else region.dense_weights()
-        for region in circuit.regions
+        region.probs if region.is_input else region.dense_weights() for region in circuit.regions
     ]

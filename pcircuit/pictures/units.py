@@ -15,8 +15,10 @@ import numpy as np
 
 from pcircuit.arguments import Evidence, Floats
 from pcircuit.circuit import Circuit
+from pcircuit.inference.densities import at_rows
 from pcircuit.inference.flows import expected_flows
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.unit_likelihoods import node_likelihoods
 from pcircuit.pictures.scene import (
     BLUE,
@@ -43,6 +45,8 @@ SUMS_AT, PRODUCTS_AT, INNER_HEIGHT = 27.0, 89.0, 112.0
 BARS_AT, BARS_HEIGHT, INPUT_HEIGHT = 14.0, 34.0, 76.0
 MOST_LISTED = 16  # numbers in a tip
 
+DRAWS, NUM_BARS = 2000, 24  # for the bars of densities
+
 
 @dataclass
 class Page:
@@ -61,9 +65,9 @@ class Page:
     def place(self, r: int, k: int) -> tuple[float, float]:
         """Where lines arrive at unit k of those that region r shows."""
         region = self.circuit.regions[r]
-        step = INPUT_STEP if isinstance(region, InputRegion) else SUM_STEP
+        step = INPUT_STEP if region.is_input else SUM_STEP
         _, x, y, width, _ = self.layout.rows[r]
-        above = BARS_AT if isinstance(region, InputRegion) else SUMS_AT - RADIUS
+        above = BARS_AT if region.is_input else SUMS_AT - RADIUS
         return x + width / 2 + (k - (region.num_units - 1) / 2) * step, y + above
 
 
@@ -74,20 +78,18 @@ def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Sc
     """
     regions = circuit.regions
     widths = [_width(region, labels) for region in regions]
-    heights = [
-        INPUT_HEIGHT if isinstance(region, InputRegion) else INNER_HEIGHT for region in regions
-    ]
+    heights = [INPUT_HEIGHT if region.is_input else INNER_HEIGHT for region in regions]
     layout = arrange(circuit.vtree, widths, heights, between=22, below=44)
     flows = likelihoods = None
     title = repr(circuit)
     if row is not None:
-        flows = expected_flows(circuit, row[None]).by_region(circuit)
+        flows = _flows_of_row(circuit, row)
         likelihoods = node_likelihoods(circuit, row[None])[0]
         title += f", ln p(row) = {log_likelihood(circuit, row[None])[0]:.4g}"
     page = Page(circuit, labels, row, layout, flows, likelihoods)
     for r, region in enumerate(regions):
         page.panels.append(Box(*layout.rows[r][1:], radius=10, region=r))
-        if isinstance(region, InputRegion):
+        if region.is_input:
             _inputs(page, r, region)
         else:
             _sums_and_products(page, r, region)
@@ -95,20 +97,56 @@ def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Sc
     return Scene(layout.width, layout.height, shapes, title, layout)
 
 
+def _flows_of_row(circuit: Circuit, row: Evidence) -> list[Floats]:
+    """The flow of a row through each parameter, region by region; of densities through each unit, in one column."""
+    if circuit.is_categorical:
+        return expected_flows(circuit, row[None]).by_region(circuit)
+    block = at_rows(circuit, row[None], slice(None))
+    flows = log_flows(block.circuit, block.codes, np.ones(1))[0]
+    return [
+        flow.sum(axis=1, keepdims=True)
+        if region.is_input and not region.num_categories
+        else region.stored(flow)
+        if region.is_sparse
+        else flow
+        for region, flow in zip(circuit.regions, flows, strict=True)
+    ]
+
+
 def _width(region: Any, labels: list[str]) -> float:
     """The width of a region's panel."""
-    if isinstance(region, InputRegion):
-        return max(INPUT_STEP * region.num_units, 7.0 * len(labels[region.variable])) + 2 * PAD
+    if region.is_input:
+        return float(
+            max(INPUT_STEP * region.num_units, 7.0 * len(labels[region.variable])) + 2 * PAD
+        )
     return float(
         max(SUM_STEP * region.num_units, PRODUCT_STEP * region.num_products, 40.0) + 2 * PAD
     )
 
 
+def _bars(region: InputRegion, value: float | None) -> tuple[str, Floats, int]:
+    """What the bars of an input region are, (K, n) their heights, and the one of a value of the row, -1 where none is.
+
+    Those of densities are shares of draws.
+    """
+    if region.num_categories:
+        return "probabilities", region.probs, -1 if value is None else int(value)
+    units = np.repeat(np.arange(region.num_units), DRAWS)
+    drawn = region.leaves.sample(units, np.random.default_rng(0))
+    low, high = np.quantile(drawn, [0.005, 0.995])
+    edges = np.linspace(low, max(high, np.nextafter(low, np.inf)), NUM_BARS + 1)
+    heights = [np.histogram(part, edges)[0] / DRAWS for part in np.split(drawn, region.num_units)]
+    is_seen = value is not None and edges[0] <= value <= edges[-1]
+    place = int(np.searchsorted(edges, value)) - 1 if is_seen else -1  # type: ignore[arg-type]
+    return f"{type(region.leaves).__name__} from {low:.4g} to {high:.4g}", np.array(heights), place
+
+
 def _inputs(page: Page, r: int, region: InputRegion) -> None:
     """The tables of an input region as bars, and the name of its variable."""
-    seen = -1 if page.row is None else int(page.row[region.variable])
-    top = max(float(region.probs.max()), 1e-300)
-    for k, table in enumerate(region.probs):
+    what, bars, seen = _bars(region, None if page.row is None else page.row[region.variable])
+    top = max(float(bars.max()), 1e-300)
+    for k, table in enumerate(bars):
+        said = table if region.num_categories else region.leaves.said(k)
         centre, y = page.place(r, k)
         unit_id = int(page.circuit.offsets[r]) + k
         left, bar = centre - INPUT_STEP / 2 + 4, (INPUT_STEP - 8) / len(table)
@@ -123,7 +161,7 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
                 4,
                 key=f"n{unit_id}",
                 region=r,
-                tip=_tip(page, r, f"input {k}", unit_id, "probabilities", table),
+                tip=_tip(page, r, f"input {k}", unit_id, what, said),
             )
         )
         for c, p in enumerate(table):

@@ -32,6 +32,7 @@ from hld.variation.time_test import time_test
 from hld.vectors.linear_maps import DenseRows, Scaled
 from hld.vectors.row_vectors import column_units
 from pcircuit import sample
+from pcircuit.moments.means import unit_means
 
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized", "whitened"))
 
@@ -92,7 +93,7 @@ def test_holes_of_groups_and_batches_count_alike():
     rows[np.random.default_rng(7).random(rows.shape) < 0.3] = -1
     test = group_test(TEST, rows[:29].reshape(580, -1), np.repeat(np.arange(29), 20), seed=0)
     seen, values = TEST.vectors.seen(rows[29]), TEST.vectors.rows(rows[29])
-    expected = np.where(seen, values, pcircuit.unit_means(CIRCUIT)[TEST.nodes]).mean(axis=0)
+    expected = np.where(seen, values, unit_means(CIRCUIT)[TEST.nodes]).mean(axis=0)
     found = mean_of(TEST.vectors, rows[29], test.groups.fill, no_features)
     np.testing.assert_allclose(found, expected, atol=1e-14)
     assert test(rows[29]).num_missing == (rows[29] < 0).sum()

@@ -6,7 +6,8 @@ import pytest
 import scipy.sparse
 import zoo
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, unit_masses
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+from pcircuit.inference.masses import unit_masses
 
 ZOO = zoo.circuits()
 

@@ -7,7 +7,6 @@ import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pcircuit
 from pcircuit import (
     Circuit,
     InnerRegion,
@@ -17,6 +16,7 @@ from pcircuit import (
     node_likelihoods,
 )
 from pcircuit.moments import expected_units as module
+from pcircuit.moments.means import unit_means
 
 CIRCUITS = zoo.circuits()
 
@@ -57,7 +57,7 @@ def test_all_given_is_the_likelihood_and_nothing_given_the_mean_of_all_rows():
     )
     np.testing.assert_allclose(
         expected_node_likelihoods(circuit, data[:1], np.zeros(V, bool))[0],
-        pcircuit.unit_means(circuit),
+        unit_means(circuit),
         rtol=1e-12,
     )
 

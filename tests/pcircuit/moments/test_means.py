@@ -6,8 +6,9 @@ import pytest
 import zoo
 from hypothesis import given, settings
 
-from pcircuit import exact_moments, unit_means
+from pcircuit import exact_moments
 from pcircuit.moments import means
+from pcircuit.moments.means import unit_means
 
 
 @pytest.mark.parametrize("name", zoo.circuits())

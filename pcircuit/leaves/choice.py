@@ -1,0 +1,81 @@
+"""Which family each column of a table gets: by name, one for each column, or by a look at the column."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pcircuit.arguments import Floats, Ints, check_choice, is_listing, shown
+from pcircuit.leaves.atoms import Atoms
+from pcircuit.leaves.columns import fitting_family
+from pcircuit.leaves.gaussian import Gaussian
+from pcircuit.leaves.histogram import Histogram
+from pcircuit.leaves.negative_binomial import NegativeBinomial
+from pcircuit.leaves.poisson import Poisson
+from pcircuit.regions import Categorical, LeafFamily
+
+NUM_CODES = 8  # of a column of numbers, where structure is learned: quantiles
+NAMES: dict[str, type[LeafFamily]] = {
+    "categorical": Categorical,
+    "gaussian": Gaussian,
+    "atoms": Atoms,
+    "histogram": Histogram,
+    "poisson": Poisson,
+    "negative_binomial": NegativeBinomial,
+}
+Families: TypeAlias = "str | type[LeafFamily] | list[str | type[LeafFamily]]"
+
+
+def families_of(leaves: Any, table: Floats) -> list[type[LeafFamily]]:
+    """The family of each column of a table, NaN where missing.
+
+    Shapes: table (N, V).
+    """
+    for v in np.flatnonzero(np.isnan(table).all(axis=0)).tolist():
+        raise ValueError(
+            f"`data` has no number in column {v}, only missing values, so nothing can be learned of it: leave the "
+            "column out"
+        )
+    V = table.shape[1]
+    given = list(leaves) if is_listing(leaves) and not isinstance(leaves, str) else [leaves] * V
+    if len(given) != V:
+        raise ValueError(
+            f"`leaves` must be one family, or one for each of the {V} columns, found {len(given)}"
+        )
+    return [_family(one, table[:, v], v) for v, one in enumerate(given)]
+
+
+def _family(one: Any, column: Floats, v: int) -> type[LeafFamily]:
+    """A family by its name, or the class itself."""
+    if isinstance(one, type) and issubclass(one, LeafFamily):
+        return one
+    if not isinstance(one, str):
+        raise TypeError(f"`leaves` must be names or classes of families, found {shown(one)}")
+    name = check_choice(one, "leaves", ("auto", *NAMES))
+    family = NAMES[fitting_family(column) if name == "auto" else name]
+    seen = column[~np.isnan(column)]
+    if family.is_discrete and ((seen < 0) | (seen != np.floor(seen))).any():
+        wrong = float(seen[(seen < 0) | (seen != np.floor(seen))][0])
+        raise ValueError(
+            f"`leaves` says {one} of column {v} of `data`, which holds {wrong:g}, expected 0, 1, 2, ...: choose "
+            "a family of numbers there"
+        )
+    return family
+
+
+def coded(table: Floats, families: list[type[LeafFamily]]) -> tuple[Ints, Ints]:
+    """(N, V) codes of a table, -1 where missing, and their numbers: categories as they are, else quantiles.
+
+    Shapes: table (N, V) -> (N, V), (V,).
+    """
+    codes, numbers = np.full(table.shape, -1), np.empty(table.shape[1], dtype=np.int64)
+    for v, family in enumerate(families):
+        seen = ~np.isnan(table[:, v])
+        column = table[seen, v]
+        if family is Categorical:
+            codes[seen, v], numbers[v] = column, max(column.max() + 1, 2)
+            continue
+        cuts = np.unique(np.quantile(column, np.arange(1, NUM_CODES) / NUM_CODES))
+        codes[seen, v], numbers[v] = np.searchsorted(cuts, column, side="right"), NUM_CODES
+    return codes, numbers

@@ -1,0 +1,99 @@
+"""What families learn from a column before EM: its mean and spread, how far it is rounded, and which family fits it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.arguments import Floats, check_numbers
+
+LEAST_SPREAD = 0.02  # of a unit, relative to the standard deviation of its column
+SMALLEST_SPREAD = 1e-9  # of a column, relative to the size of its numbers: a constant one
+FEW_VALUES = 20  # up to so many whole numbers are categories
+HEAPED = 0.08  # share of the rows that makes a value of a column of numbers an atom
+MOST_ATOMS = 16
+RATE_OF_ROUNDING = (
+    1e-6  # relative to the unit of rounding: how far numbers may be from its multiples
+)
+
+
+def unit_array(values: ArrayLike, name: str, num_units: int | None = None, **limits: Any) -> Floats:
+    """A read-only copy of one finite number for each unit.
+
+    Shapes: values (K,) -> (K,).
+    """
+    expected = f"{num_units or 'K, at least one,'} finite numbers, one for each unit"
+    if "above" in limits:
+        expected += f", above {limits['above']:g}"
+    array = np.array(check_numbers(values, name, expected, **limits), dtype=np.float64)
+    if array.ndim != 1 or not len(array) or (num_units or len(array)) != len(array):
+        raise ValueError(f"`{name}` must be {expected}, found shape {array.shape}")
+    array.flags.writeable = False
+    return array
+
+
+def prior_array(values: ArrayLike) -> Floats:
+    """Mean, spread and least spread of a column, (3,), or none, (0,)."""
+    expected = "mean, standard deviation and least standard deviation, the second positive, or none"
+    array = np.array(check_numbers(values, "prior", expected), dtype=np.float64)
+    if array.shape not in ((0,), (3,)) or (len(array) and not (array[1] > 0 and array[2] >= 0)):
+        raise ValueError(f"`prior` must be {expected}, found {array}")
+    array.flags.writeable = False
+    return array
+
+
+def column_prior(x: Any) -> Floats:
+    """(3,) mean and standard deviation of a column, and the least one of a unit: half a rounding unit, or 2 %.
+
+    Shapes: x (N,) -> (3,).
+    """
+    seen = np.asarray(x, dtype=float)
+    seen = seen[~np.isnan(seen)]
+    if not len(seen):
+        raise ValueError(
+            "a column of the data holds no number, only missing values, so no distribution can be learned "
+            "for it: leave the column out"
+        )
+    mean = float(seen.mean())
+    spread = max(float(seen.std()), SMALLEST_SPREAD * max(abs(mean), 1e-300))
+    return np.array([mean, spread, max(LEAST_SPREAD * spread, 0.5 * rounding_unit(seen))])
+
+
+def rounding_unit(x: Floats) -> float:
+    """The power of ten, at most the smallest gap between values, of which all are multiples; 0 where there is none.
+
+    Shapes: x (N,).
+    """
+    values = np.unique(x)
+    if len(values) < 2 or len(values) > max(0.5 * len(x), 2):  # hardly any value occurs twice
+        return 0.0
+    unit = 10.0 ** np.floor(np.log10(np.diff(values).min()) + 1e-9)
+    multiples = values / unit
+    is_rounded = np.abs(multiples - np.rint(multiples)).max() < RATE_OF_ROUNDING
+    return float(unit) if is_rounded else 0.0
+
+
+def heaped_values(x: Floats) -> Floats:
+    """(A,) values of a column that more than 8 % of its rows have, ascending, at most 16.
+
+    Shapes: x (N,).
+    """
+    values, counts = np.unique(x[~np.isnan(x)], return_counts=True)
+    often = np.flatnonzero(counts > max(HEAPED * counts.sum(), 1))
+    often = often[np.argsort(-counts[often], kind="stable")[:MOST_ATOMS]]
+    return np.sort(values[often])
+
+
+def fitting_family(x: Any) -> str:
+    """The name of a family for a column: few whole numbers are categories, heaps atoms, the rest is Gaussian.
+
+    Shapes: x (N,).
+    """
+    seen = np.asarray(x, dtype=float)
+    seen = seen[~np.isnan(seen)]
+    is_whole = len(seen) and (seen == np.floor(seen)).all() and seen.min() >= 0
+    if is_whole and seen.max() < FEW_VALUES:
+        return "categorical"
+    return "atoms" if len(seen) and len(heaped_values(seen)) else "gaussian"

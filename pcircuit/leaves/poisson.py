@@ -1,0 +1,123 @@
+r"""Poisson distributions.
+
+.. math:: p_k(x) = e^{-\lambda_k} \lambda_k^x / x!, \qquad
+          \sum_x p_a(x) p_b(x) = e^{-(\sqrt{a} - \sqrt{b})^2} \, \mathrm{ive}_0(2 \sqrt{ab}),
+
+with the scaled Bessel function ive; products of three are summed.  The M-step is the mean of the rows, with that of the
+column in `pseudocount` rows more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.arguments import Floats, Ints
+from pcircuit.leaves.columns import column_prior, prior_array, unit_array
+from pcircuit.leaves.counts import Counts
+
+LEAST_RATE = 1e-6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Poisson(Counts):
+    """Poisson distributions.
+
+    Parameters
+    ----------
+    rate : (K,) float array_like
+        The mean of each unit; finite and positive.
+    prior : (3,) float array_like, optional
+        The mean of the column, to which EM draws, then two numbers that are not used; `fit_em` sets it.
+
+    Examples
+    --------
+    >>> np.exp(Poisson([2.0]).log_density(np.array([0.0, 1.0, 0.5]))).round(4)
+    array([[0.1353],
+           [0.2707],
+           [0.    ]])
+    """
+
+    rate: Floats
+    prior: Floats = ()  # type: ignore[assignment]
+    shared: ClassVar[tuple[str, ...]] = ("prior",)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, rate: ArrayLike, prior: ArrayLike = ()) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", unit_array(self.rate, "rate", above=0))
+        object.__setattr__(self, "prior", prior_array(self.prior))
+
+    @property
+    def center(self) -> Floats:
+        """(K,) the rates."""
+        return self.rate
+
+    def log_masses(self, x: Any) -> Floats:
+        """(N, K) ln of the probabilities of whole numbers.
+
+        Shapes: x (N,) -> (N, K).
+        """
+        from scipy.special import gammaln
+
+        return np.asarray(
+            np.multiply.outer(x, np.log(self.rate)) - self.rate - gammaln(x + 1.0)[:, None]
+        )
+
+    def mode(self) -> Floats:
+        """(K,) the rates, rounded down."""
+        return np.floor(self.rate)
+
+    def overlap2(self, other: Any) -> Floats:
+        """(K, K') sum_x p_a(x) p_b(x), in closed form."""
+        from scipy.special import ive
+
+        a, b = np.sqrt(self.rate)[:, None], np.sqrt(other.rate)
+        return np.asarray(np.exp(-((a - b) ** 2)) * ive(0, 2 * a * b))
+
+    def statistics(self, x: Any, flows: Any) -> Floats:
+        """(K, 2) sums of f and f x.
+
+        Shapes: x (N,), flows (N, K) -> (K, 2).
+        """
+        seen = ~np.isnan(x)
+        x = np.asarray(x)[seen]
+        return np.asarray(flows[seen].T @ np.stack([np.ones_like(x), x], axis=1))
+
+    def maximize(self, statistics: Any, pseudocount: float) -> Poisson:
+        """Means of the rows, with `pseudocount` rows of the column's mean; a unit without any stays.
+
+        Shapes: statistics (K, 2).
+        """
+        n, total = np.asarray(statistics).T
+        a = pseudocount if len(self.prior) else 0.0
+        mean = (total + (a * self.prior[0] if a else 0.0)) / np.where(n + a > 0, n + a, 1.0)
+        return Poisson(np.where(n + a > 0, np.maximum(mean, LEAST_RATE), self.rate), self.prior)
+
+    def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
+        """(N,) draws.
+
+        Shapes: units (N,) -> (N,).
+        """
+        return rng.poisson(self.rate[units]).astype(float)
+
+    def scores(self, x: Any) -> Floats:
+        """(N, K, 1) gradients in ln rate: x - rate.
+
+        Shapes: x (N,) -> (N, K, 1).
+        """
+        return np.nan_to_num(np.asarray(x)[:, None, None] - self.rate[:, None], nan=0.0)
+
+    @classmethod
+    def like(cls, x: Any, num_units: int) -> Poisson:
+        """Equal units with the mean of a column.
+
+        Shapes: x (N,).
+        """
+        prior = column_prior(x)
+        return cls(np.full(num_units, max(prior[0], LEAST_RATE)), prior)
