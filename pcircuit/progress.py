@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 
 
 @contextmanager
@@ -15,12 +14,14 @@ def shown_steps(is_wanted: bool = True) -> Iterator[Callable[[str], None]]:
     Nothing is shown where that is no terminal, or `rich` is not installed.
     """
     is_seen = sys.stderr is not None and sys.stderr.isatty()  # None in programs without a console
-    if not (is_wanted and is_seen) or find_spec("rich") is None:
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ImportError:
+        is_seen = False
+    if not (is_wanted and is_seen):
         yield lambda text: None
         return
-    from rich.console import Console
-    from rich.text import Text
-
     status = Console(stderr=True).status("")
 
     def show(text: str) -> None:

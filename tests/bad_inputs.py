@@ -164,6 +164,8 @@ ARGUMENTS = {
     "groups": ("None", ["'z'", "[0]", "[0] * 40", "[nan] * 40"]),
     "order": ("None", ["'month'", "True", "3"]),
     "T": ("9", "count"),
+    "leaves": ("None", ["3", "'foo'", "['gaussian']"]),
+    "tied": ("False", ["None", "3", "[[0, 99]]", "[[0, 0]]", "'a'"]),
 }
 
 UNKNOWN = (None, None)
@@ -190,7 +192,7 @@ OWN = {
     },
     "pcircuit.InputRegion": {
         "variable": ("0", ["None", "-1", "0.0", "'0'", "True"]),
-        "probs": ("[[0.5, 0.5]]", "numbers"),
+        "leaves": ("[[0.5, 0.5]]", "numbers"),
     },
     "pcircuit.InnerRegion": {
         "products": ("[[0, 0]]", "products"),
@@ -212,6 +214,16 @@ OWN = {
     },
     "pcircuit.expected_node_likelihoods": DISTRIBUTION
     | {"given": ("[True, False]", ["None", "[True]", "[0]", "'x0'"])},
+    "pcircuit.hmm": {
+        "length": ("3", "count"),
+        "num_states": ("2", "count"),
+        "leaves": (
+            "[[0.5, 0.5], [0.1, 0.9]]",
+            ["None", "3", "'a'", "[0.5, 0.5]", "[[nan, 1]] * 2"],
+        ),
+        "start": ("None", ["3", "[1.0]", "'a'", "[nan, 1]"]),
+        "transitions": ("None", ["3", "[[1.0]]", "'a'", "[[nan, 1]] * 2"]),
+    },
     "pcircuit.subcircuit": {
         "unit": ("0", ["None", "-1", "99", "0.5", "'a'"]),
         "region": ("None", ["-1", "99", "0.5", "'a'"]),

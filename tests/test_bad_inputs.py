@@ -13,7 +13,8 @@ import hld
 import pcircuit
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "bad-inputs.md"
-NAMED_OTHERWISE = {"detector.test": "table"}  # a batch is a table to a detector's encoder
+# a batch is a table to a detector's encoder, and a table is the argument of the family Categorical
+NAMED_OTHERWISE = {"detector.test": "table", "pcircuit.InputRegion": "probs"}
 # no argument that could be bad, or one that is examined elsewhere
 ELSEWHERE = {"pcircuit.warm_up", "hld.exact_moments", "hld.select_nodes"}
 

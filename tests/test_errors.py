@@ -22,6 +22,7 @@ READERS = (
     "hld/nulls/",
     "hld/references/kept_rows.py",
     "hld/vectors/linear_maps.py",
+    "hld/vectors/row_scores.py",
     "hld/vectors/row_vectors.py",
     "hld/tables/schemas/columns.py",
     "hld/tables/schemas/schema.py",

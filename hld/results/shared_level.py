@@ -56,7 +56,7 @@ def _rest(tests: tuple[Any, ...]) -> float:
     total = sum(one.share for one in tests)
     if total > 1:
         raise ValueError(
-            f"the witnesses have {total:.0%} of the level together, expected at most 100%: lower the `share` of "
+            f"`share` of all witnesses is {total:.0%} of the level together, expected at most 100%: lower that of "
             "those that were added"
         )
     return 1 - total

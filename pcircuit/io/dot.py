@@ -45,7 +45,7 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from pcircuit import VTree
+    >>> from pcircuit import InputRegion, VTree
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_dot(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])]), f"{folder}/a.dot")
     ...     print(pathlib.Path(folder, "a.dot").read_text())

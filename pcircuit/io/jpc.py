@@ -113,7 +113,7 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from pcircuit import VTree
+    >>> from pcircuit import InputRegion, VTree
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_jpc(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])]), f"{folder}/a.jpc")
     ...     print(pathlib.Path(folder, "a.jpc").read_text())

@@ -69,7 +69,7 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     Examples
     --------
     >>> import tempfile
-    >>> from pcircuit import InnerRegion, VTree
+    >>> from pcircuit import InnerRegion, InputRegion, VTree
     >>> circuit = Circuit(VTree.from_nested([0, 1]), [
     ...     InputRegion(0, [[0, 1], [1, 0]]), InputRegion(1, [[0.3, 0.7], [1, 0]]),
     ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
@@ -127,7 +127,7 @@ def write_psdd(
 
     Examples
     --------
-    >>> from pcircuit import VTree
+    >>> from pcircuit import InputRegion, VTree
     >>> write_psdd(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.2, 0.3, 0.5]])]), "a.psdd", "a.vtree")
     Traceback (most recent call last):
     pcircuit.regions.StructureError: `circuit` has a variable with 3 categories: a .psdd file holds binary ones only

@@ -111,7 +111,7 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from pcircuit import VTree
+    >>> from pcircuit import InputRegion, VTree
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_spn(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])]), f"{folder}/a.spn")
     ...     pathlib.Path(folder, "a.spn").read_text().split()

@@ -65,6 +65,7 @@ from pcircuit.arguments import (
     check_integers,
     check_number,
     check_whole_number,
+    shown,
 )
 from pcircuit.circuit import (
     Circuit,
@@ -327,6 +328,8 @@ def _tied_groups(circuit: Circuit, tied: bool | Sequence[Sequence[int]]) -> list
                 groups.append([r])
         return [group for group in groups if len(group) > 1]
     expected = f"groups of regions out of 0..{circuit.num_regions - 1}, none of them twice"
+    if not isinstance(tied, (list, tuple)):
+        raise TypeError(f"`tied` must be true, false or {expected}, found {shown(tied)}")
     found = [
         check_integers(group, "tied", expected, 0, circuit.num_regions - 1).tolist()
         for group in tied

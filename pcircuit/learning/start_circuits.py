@@ -68,6 +68,7 @@ from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.densities import start_of_densities
 from pcircuit.learning.pair_counts import checked_table
+from pcircuit.regions import LeafFamily
 from pcircuit.vtree import VTree
 
 PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
@@ -405,11 +406,14 @@ def hmm(
     nested: Any = [length - 1]
     for t in range(length - 2, -1, -1):
         nested = [t, nested]
+    expected = f"a family of {num_states} units, or probabilities of shape ({num_states}, C)"
+    if not isinstance(leaves, LeafFamily):
+        leaves = check_numbers(leaves, "leaves", expected, least=0)
+        if leaves.ndim != 2:
+            raise ValueError(f"`leaves` must be {expected}, found shape {leaves.shape}")
     units, step = np.arange(num_states)[:, None], InputRegion(0, leaves)
     if step.num_units != num_states:
-        raise ValueError(
-            f"`leaves` must have {num_states} units, one for each state, found {step.num_units}"
-        )
+        raise ValueError(f"`leaves` must be {expected}, found {step.num_units} units")
     vtree = VTree.from_nested(nested)
     regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):

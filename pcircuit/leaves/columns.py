@@ -53,8 +53,7 @@ def column_prior(x: Any) -> Floats:
     seen = seen[~np.isnan(seen)]
     if not len(seen):
         raise ValueError(
-            "a column of the data holds no number, only missing values, so no distribution can be learned "
-            "for it: leave the column out"
+            "`data` has a column of missing values only, expected some numbers to learn from: leave it out"
         )
     mean = float(seen.mean())
     spread = max(float(seen.std()), SMALLEST_SPREAD * max(abs(mean), 1e-300))

@@ -51,8 +51,8 @@ class Counts(LeafFamily):
             end *= 2
             if end > MOST_STATES:
                 raise ValueError(
-                    f"leaves of the family {type(self).__name__} reach beyond {MOST_STATES} states, over which "
-                    "no sums are taken: use densities for such a column"
+                    f"`{type(self).__name__}` leaves reach beyond {MOST_STATES} states, over which no sums are "
+                    "taken: use densities for such a column"
                 )
         return np.arange(end, dtype=float)
 

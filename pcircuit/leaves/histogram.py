@@ -139,7 +139,9 @@ class Histogram(LeafFamily):
         """The units given low < X <= high, on the bins that are left; one without any becomes uniform."""
         low, high = max(low, float(self.edges[0])), min(high, float(self.edges[-1]))
         if not low < high:
-            raise ValueError(f"({low:g}, {high:g}] holds no part of a bin: the event is impossible")
+            raise ValueError(
+                f"`event` must hold a part of a bin, found ({low:g}, {high:g}], which is impossible"
+            )
         edges = np.unique(np.clip(self.edges, low, high))
         middle = np.searchsorted(self.edges, (edges[1:] + edges[:-1]) / 2) - 1
         probs = self.probs[:, middle] * (np.diff(edges) / self.widths[middle])

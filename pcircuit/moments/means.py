@@ -46,7 +46,7 @@ def unit_means(circuit: Circuit) -> np.ndarray:
 
     Examples
     --------
-    >>> from pcircuit import InnerRegion, VTree
+    >>> from pcircuit import InnerRegion, InputRegion, VTree
     >>> unit_means(Circuit(VTree.from_nested([0, 1]), [
     ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])]))
     array([0.5 , 0.68, 0.34, 0.34])

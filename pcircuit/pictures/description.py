@@ -44,7 +44,7 @@ def describe(circuit: Circuit, *, max_regions: int | None = None) -> str:
 
     Examples
     --------
-    >>> from pcircuit import VTree
+    >>> from pcircuit import InputRegion, VTree
     >>> print(describe(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.4, 0.6]])])))
     Circuit(1 variables, 1 regions, 1 units, 2 parameters)
     region 0, scope {0}, unit ids 0..0: InputRegion(variable 0, 1 units, 2 categories)

@@ -1,7 +1,6 @@
 """Tables of all kinds as rows to be taken from."""
 
 import collections
-import dataclasses
 import datetime
 
 import numpy as np
@@ -87,10 +86,8 @@ def test_times_of_any_unit_are_times_and_not_the_nanoseconds_of_them(unit):
 
 
 def test_rows_that_name_their_cells_have_columns_with_these_names():
-    """Data classes had no length, named tuples no names, and mappings without a key a KeyError."""
-    Pair = dataclasses.make_dataclass("Pair", ["n", "w"])
     Named = collections.namedtuple("Named", "n w")
-    for kind in (Pair, Named, lambda n, w: {"n": n, "w": w}):
+    for kind in (Named, lambda n, w: {"n": n, "w": w}):
         assert column_of([kind(1, "a"), kind(2, "b")], "w").tolist() == ["a", "b"]
     assert column_of([{"n": 1}, {"n": 2, "w": "b"}], "w").tolist() == [None, "b"]
     assert column_of([{"w": "a"}, {"n": 2}], "w").tolist() == ["a", None]

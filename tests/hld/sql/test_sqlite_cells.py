@@ -90,6 +90,8 @@ def fitted(cells, **options):
     cells = pd.Series(cells)[np.random.default_rng(5).permutation(len(cells))].reset_index(
         drop=True
     )
+    if cells.dtype.kind == "M":  # dates in no order, and each in one row only
+        options["continuous"] = ["x"]
     return hld.HLDDetector(**OPTIONS, **options).fit(
         pd.DataFrame({"x": cells, "y": np.arange(len(cells)) % 2})
     )

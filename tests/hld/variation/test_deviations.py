@@ -104,8 +104,8 @@ def test_one_broken_day_of_28_is_called_and_named(by_day, how):
     assert found.can_call
     assert np.flatnonzero(found.reject).tolist() == [0]
     segment = found.to_dict()["segments"][0]
-    assert segment["columns"][0] == NAMED[how]
-    assert NAMED[how] in str(found).splitlines()[1]
+    assert segment["moved"][0]["columns"] == [NAMED[how]]
+    assert NAMED[how] in str(found).splitlines()[2]
 
 
 def test_a_hidden_column_is_not_said_to_be_missing(by_day):
