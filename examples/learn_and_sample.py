@@ -22,7 +22,7 @@ print(
 upper = fresh[:1].copy()
 upper[:, 32:] = -1
 print(f"upper half alone: {pcircuit.log_likelihood(circuit, upper)[0]:.2f}")
-completed = pcircuit.sample(circuit, 1, evidence=upper, rng=1)
+completed = pcircuit.sample(circuit, 1, given=upper, rng=1)
 assert (completed[:, :32] == fresh[:1, :32]).all()
 
 

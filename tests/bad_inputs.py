@@ -228,7 +228,7 @@ OWN = {
         "unit": ("0", ["None", "-1", "99", "0.5", "'a'"]),
         "region": ("None", ["-1", "99", "0.5", "'a'"]),
     },
-    "pcircuit.sample": DISTRIBUTION | {"num_samples": ("3", "size"), "evidence": UNKNOWN},
+    "pcircuit.sample": DISTRIBUTION | {"num_samples": ("3", "size"), "given": UNKNOWN},
     "pcircuit.entropy": DISTRIBUTION,
     "pcircuit.cross_entropy": TWO,
     "pcircuit.kl_divergence": TWO,

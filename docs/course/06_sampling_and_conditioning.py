@@ -78,7 +78,7 @@ print(
 # %%
 half = rows[:6].copy()
 half[:, 18:] = -1
-completed = pcircuit.sample(circuit, evidence=half, rng=1)
+completed = pcircuit.sample(circuit, given=half, rng=1)
 show(half, "given")
 show(completed, "completed")
 assert (completed[:, :18] == rows[:6, :18]).all()
@@ -154,7 +154,7 @@ plt.legend(frameon=False)
 # %% [markdown]
 # ## Exercises
 #
-# 1. Check by drawing that `condition` and `sample(evidence=...)` agree: compare marginals of the lower half.
+# 1. Check by drawing that `condition` and `sample(given=...)` agree: compare marginals of the lower half.
 # 2. What is the probability of at least 20 black pixels, and how does it change if pixel 14 is known to be white?
 #    (`condition(..., keep_known=True)` keeps the pixel as a variable, so that all 36 functions still fit.)
 # 3. Which of the first six pixels have the largest shares in the log-likelihood of the first picture? The share of a pixel
@@ -163,9 +163,7 @@ plt.legend(frameon=False)
 
 # %%
 # Solutions
-many = pcircuit.sample(circuit, evidence=np.repeat(half[:1], 2000, axis=0), rng=2)[:, 18:].mean(
-    axis=0
-)
+many = pcircuit.sample(circuit, given=np.repeat(half[:1], 2000, axis=0), rng=2)[:, 18:].mean(axis=0)
 exact = np.array([table[1] for table in tables])
 error = np.sqrt(exact * (1 - exact) / 2000)
 assert (np.abs(many - exact) < 4.5 * error + 1e-3).all()

@@ -56,7 +56,7 @@ normal, normal.regions[0], normal.log_likelihood(test).mean()
 # %%
 holes = test[:3].copy()
 holes[:, 1] = np.nan
-normal.log_likelihood(holes), normal.sample(evidence=holes[:1], rng=0)
+normal.log_likelihood(holes), normal.sample(given=holes[:1], rng=0)
 
 # %% [markdown]
 # ## A family is a class

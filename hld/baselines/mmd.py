@@ -409,7 +409,7 @@ def mmd_squared(
     if rows.min() < 0:
         raise ValueError(
             "`data` has missing entries: complete them first, for instance with "
-            "pcircuit.sample(circuit, evidence=data)"
+            "pcircuit.sample(circuit, given=data)"
         )
     return max(_mmd_of_rows(smooth, product, rows, expected), 0.0)
 

@@ -511,7 +511,7 @@ def mmd_test(
         if rows.size and rows.min() < 0:
             raise ValueError(
                 "`batch` has missing entries (-1), for which the kernel has no value: complete them, for "
-                "instance with pcircuit.sample(circuit, evidence=batch), or use another test"
+                "instance with pcircuit.sample(circuit, given=batch), or use another test"
             )
         return rows
 

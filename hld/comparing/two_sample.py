@@ -243,7 +243,7 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np
     if holes.any():
         rng = np.random.default_rng([test.settings.seed, stream])
         rows = rows.copy()
-        rows[holes] = pcircuit.sample(test.circuit, evidence=rows[holes], rng=rng)
+        rows[holes] = pcircuit.sample(test.circuit, given=rows[holes], rng=rng)
     return rows
 
 

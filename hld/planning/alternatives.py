@@ -234,7 +234,7 @@ def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) ->
     given = np.full((1, circuit.num_variables), -1)
     given[0, variable] = level
     return pcircuit.sample(
-        circuit, n, evidence=given, rng=np.random.default_rng([SEED, variable, level])
+        circuit, n, given=given, rng=np.random.default_rng([SEED, variable, level])
     )
 
 
@@ -251,7 +251,7 @@ def edited_rows(circuit: pcircuit.Circuit, edit: Edit, n: int) -> np.ndarray:
     shares[level] = q
     given = np.full((n, circuit.num_variables), -1)
     given[:, variable] = rng.choice(len(shares), size=n, p=shares / shares.sum())
-    return pcircuit.sample(circuit, n, evidence=given, rng=rng)
+    return pcircuit.sample(circuit, n, given=given, rng=rng)
 
 
 def own_mean(test: Any) -> np.ndarray:

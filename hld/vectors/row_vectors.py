@@ -256,7 +256,7 @@ def complete(
     possible = holes.copy()
     possible[holes] = pcircuit.log_likelihood(circuit, rows[holes]) > -np.inf
     if possible.any():
-        filled[possible] = pcircuit.sample(circuit, evidence=rows[possible], rng=rng)
+        filled[possible] = pcircuit.sample(circuit, given=rows[possible], rng=rng)
     return np.where(missing, filled, rows), int(missing.sum())
 
 

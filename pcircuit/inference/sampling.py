@@ -63,7 +63,7 @@ def sample(
     circuit: Circuit | Mixture,
     num_samples: int | None = None,
     *,
-    evidence: ArrayLike | None = None,
+    given: ArrayLike | None = None,
     rng: Seed = None,
 ) -> NDArray[np.unsignedinteger[Any]]:
     """Draw rows from a circuit, or complete rows that are observed in part.
@@ -78,7 +78,7 @@ def sample(
         to w_m p_m(x_observed).
     num_samples : int, optional
         N, the number of rows, at least 0.  With evidence it may be left out, or repeats a single row N times.
-    evidence : (N, V) integer array_like or mapping of int to int, optional
+    given : (N, V) integer array_like or mapping of int to int, optional
         Observed categories; -1 marks an entry to be drawn, as do NaN and a mask.  A mapping is one row, as in {0: 1}.
     rng : int or numpy.random.Generator, optional
         Seed or generator; None draws a fresh seed.
@@ -94,7 +94,7 @@ def sample(
     StructureError
         If the circuit is not normalised.
     ValueError
-        If `num_samples` is missing, negative or at odds with `evidence`, if `evidence` does not fit the
+        If `num_samples` is missing, negative or at odds with `given`, if `given` does not fit the
         circuit, or if a row of it has probability zero (the first one is named).
     TypeError
         If `num_samples` is not an integer.
@@ -120,15 +120,15 @@ def sample(
     >>> rows = sample(twins, 1000, rng=0)
     >>> rows.dtype, bool((rows[:, 0] == rows[:, 1]).all())
     (dtype('uint8'), True)
-    >>> sample(twins, evidence=[[1, -1], [-1, 0]])
+    >>> sample(twins, given=[[1, -1], [-1, 0]])
     array([[1, 1],
            [0, 0]], dtype=uint8)
     """
     if isinstance(circuit, Mixture):
-        return _of_mixture(circuit, num_samples, evidence, check_generator(rng))
+        return _of_mixture(circuit, num_samples, given, check_generator(rng))
     check_distribution(circuit)
     rng = check_generator(rng)
-    observed = None if evidence is None else _checked_evidence(circuit, evidence)
+    observed = None if given is None else _checked_evidence(circuit, given)
     count = _checked_count(num_samples, observed)
     if observed is not None and len(observed) == 1:
         observed = np.broadcast_to(observed, (count, circuit.num_variables))
@@ -167,7 +167,7 @@ def sample(
 def _checked_evidence(circuit: Circuit, evidence: ArrayLike) -> Any:
     """Evidence of a circuit: integers, or floats with NaN where some leaves are no tables."""
     check = check_evidence if circuit.is_categorical else check_values
-    return check(circuit, evidence, name="evidence")
+    return check(circuit, evidence, name="given")
 
 
 def _seeds_of_leaves(circuit: Circuit, rng: np.random.Generator) -> Any:
@@ -212,23 +212,22 @@ def _of_mixture(
         chosen = np.flatnonzero(member == m)
         given = None if observed is None else observed[chosen]
         if len(chosen):
-            rows[chosen] = sample(circuit, len(chosen), evidence=given, rng=own[m])
+            rows[chosen] = sample(circuit, len(chosen), given=given, rng=own[m])
     return rows
 
 
 def _checked_count(num_samples: int | None, evidence: Evidence | None) -> int:
-    """The number of rows that `num_samples` and `evidence` together ask for."""
+    """The number of rows that `num_samples` and `given` together ask for."""
     if num_samples is None:
         if evidence is None:
             raise ValueError(
-                "`num_samples` is missing: give the number of rows to draw, or `evidence` to "
-                "complete"
+                "`num_samples` is missing: give the number of rows to draw, or `given` to complete"
             )
         return len(evidence)
     count = check_whole_number(num_samples, "num_samples", 0)
     if evidence is not None and len(evidence) not in (1, count):
         raise ValueError(
-            f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave "
+            f"`num_samples` is {count} but `given` has {len(evidence)} rows: leave "
             "`num_samples` out, or give one row of evidence to repeat"
         )
     return count
@@ -385,7 +384,7 @@ def _complete_rows(
 def _refuse(row: int) -> NoReturn:
     """Raise for a row of evidence that cannot happen."""
     raise ValueError(
-        f"`evidence` has probability zero at row {row}: nothing can be drawn given an impossible row, so "
+        f"`given` has probability zero at row {row}: nothing can be drawn given an impossible row, so "
         "mark more of it as missing (-1)"
     )
 

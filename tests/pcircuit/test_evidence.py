@@ -17,7 +17,7 @@ READERS = {
     "log_likelihood": lambda data: pcircuit.log_likelihood(CIRCUIT, data),
     "node_likelihoods": lambda data: pcircuit.node_likelihoods(CIRCUIT, data),
     "mean_node_likelihoods": lambda data: pcircuit.mean_node_likelihoods(CIRCUIT, data),
-    "sample": lambda data: pcircuit.sample(CIRCUIT, evidence=data, rng=5),
+    "sample": lambda data: pcircuit.sample(CIRCUIT, given=data, rng=5),
     "expected_flows": lambda data: pcircuit.expected_flows(CIRCUIT, data).inputs,
     "fit_em": lambda data: pcircuit.fit_em(CIRCUIT, data, num_epochs=2)[1],
     "fit_em in batches": lambda data: pcircuit.fit_em(
@@ -170,7 +170,7 @@ def test_tables_without_rows(empty, engine):
     circuit = zoo.two_coins()
     assert pcircuit.log_likelihood(circuit, empty).shape == (0,)
     assert pcircuit.node_likelihoods(circuit, empty).shape == (0, 7)
-    assert pcircuit.sample(circuit, evidence=empty).shape == (0, 2)
+    assert pcircuit.sample(circuit, given=empty).shape == (0, 2)
     assert pcircuit.expected_flows(circuit, empty).total_weight == 0
     for function in (pcircuit.mean_node_likelihoods, pcircuit.fit_em):
         with pytest.raises(ValueError, match=r"`data` has no rows"):
@@ -313,7 +313,7 @@ def test_a_row_and_a_mapping_say_the_same_everywhere():
         for a, b in zip(query(circuit, row), query(circuit, known), strict=True):
             np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(
-        circuit.sample(5, evidence=known, rng=1), circuit.sample(5, evidence=[row], rng=1)
+        circuit.sample(5, given=known, rng=1), circuit.sample(5, given=[row], rng=1)
     )
     assert pcircuit.log_likelihood(circuit, {})[0] == pytest.approx(0, abs=1e-12)
 

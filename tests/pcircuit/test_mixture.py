@@ -46,9 +46,9 @@ def test_a_mixture_of_weight_zero_and_of_impossible_rows():
     mixture = Mixture(sure, [1, 0])
     assert log_likelihood(mixture, [[0, 0], [1, 1], [0, 1]]).tolist() == [0, -np.inf, -np.inf]
     assert (sample(mixture, 200, rng=0) == 0).all()
-    assert sample(mixture, evidence=[[0, -1]], rng=0).tolist() == [[0, 0]]
+    assert sample(mixture, given=[[0, -1]], rng=0).tolist() == [[0, 0]]
     with pytest.raises(ValueError, match="probability zero at row 1"):
-        sample(mixture, evidence=[[0, -1], [1, -1]])
+        sample(mixture, given=[[0, -1], [1, -1]])
 
 
 def test_mixtures_are_equal_if_their_circuits_and_weights_are():

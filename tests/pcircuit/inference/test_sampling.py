@@ -61,7 +61,7 @@ def test_completions_follow_the_conditional(name):
     for row in masked(rng, sample(circuit, 4, rng=rng), 0.5):
         states = naive.completions(circuit, row)
         joint = naive.likelihood(circuit, states)
-        rows = sample(circuit, 5_000, evidence=row[None], rng=rng)
+        rows = sample(circuit, 5_000, given=row[None], rng=rng)
         assert (rows[:, row >= 0] == row[row >= 0]).all()
         free = np.flatnonzero(row < 0)
         if len(free):
@@ -76,7 +76,7 @@ def test_no_impossible_row(circuit):
         rows = sample(circuit, 20, rng=uniforms)
         assert (naive.likelihood(circuit, rows) > 0).all()
         evidence = masked(np.random.default_rng(1), rows, 0.5)
-        completed = sample(circuit, evidence=evidence, rng=uniforms)
+        completed = sample(circuit, given=evidence, rng=uniforms)
         assert (naive.likelihood(circuit, completed) > 0).all()
         assert (completed[evidence >= 0] == rows[evidence >= 0]).all()
 
@@ -94,7 +94,7 @@ def test_rounded_sums_do_not_reach_impossible_categories(total, uniform, expecte
         circuit = Circuit(chain, [categories, InputRegion(1, one), InnerRegion(products, weights)])
         assert (sample(circuit, 3, rng=FixedUniforms(uniform))[:, 0] == expected).all()
         assert (
-            sample(circuit, evidence=[[-1, 0]], rng=FixedUniforms(uniform))[:, 0] == expected
+            sample(circuit, given=[[-1, 0]], rng=FixedUniforms(uniform))[:, 0] == expected
         ).all()
     assert (sample(leaf, 3, rng=FixedUniforms(uniform)) == expected).all()
 
@@ -150,7 +150,7 @@ def test_frequencies_of_a_mixture():
         ),
         3,
     )
-    completed = sample(Mixture(coins, [0.3, 0.7]), 40_000, evidence=[[0, -1]], rng=12)
+    completed = sample(Mixture(coins, [0.3, 0.7]), 40_000, given=[[0, -1]], rng=12)
     assert_frequencies(completed[:, 1:], np.array([[0], [1]]), np.array([0.5, 0.5]), 3)
 
 
@@ -204,7 +204,7 @@ def test_more_than_a_thousand_observed_variables(surplus, posterior):
     # the first 600 observations favour class 0 by a factor of 9 each, the last 600 - surplus class 1: half
     # way the classes are 10**-572 apart, in the end the odds of class 0 are 9**surplus : 1
     row = np.concatenate([np.zeros(600, dtype=int), np.ones(600 - surplus, dtype=int), [-1]])
-    rows = sample(class_circuit(1200 - surplus, 0.9), 2000, evidence=row[None], rng=6)
+    rows = sample(class_circuit(1200 - surplus, 0.9), 2000, given=row[None], rng=6)
     assert_frequencies(rows[:, -1:], np.array([[0], [1]]), np.array([posterior, 1 - posterior]), 3)
 
 
@@ -223,10 +223,10 @@ def test_unlikely_class_that_alone_is_possible():
     evidence = np.zeros((3, 802), dtype=int)
     evidence[:, 800] = -1
     evidence[1, 801] = 1
-    np.testing.assert_array_equal(sample(circuit, evidence=evidence, rng=0)[:, 800], [0, 1, 0])
+    np.testing.assert_array_equal(sample(circuit, given=evidence, rng=0)[:, 800], [0, 1, 0])
     evidence[1, 800] = 0
-    with pytest.raises(ValueError, match="`evidence` has probability zero at row 1"):
-        sample(circuit, evidence=evidence)
+    with pytest.raises(ValueError, match="`given` has probability zero at row 1"):
+        sample(circuit, given=evidence)
 
 
 def test_circuits_of_many_regions_are_drawn_in_large_blocks(monkeypatch):
@@ -247,12 +247,12 @@ def test_longer_samples_begin_with_the_shorter(monkeypatch):
     circuit = CIRCUITS["irregular_csr"]
     rows = sample(circuit, 100, rng=0)
     evidence = masked(np.random.default_rng(0), rows, 0.5)
-    completed = sample(circuit, evidence=evidence, rng=0)
+    completed = sample(circuit, given=evidence, rng=0)
     np.testing.assert_array_equal(rows[:30], sample(circuit, 30, rng=0))
     for size in (1, 7, 64):
         monkeypatch.setattr(sampling, "_rows_per_block", lambda *_, size=size: size)
         np.testing.assert_array_equal(rows, sample(circuit, 100, rng=0))
-        np.testing.assert_array_equal(completed, sample(circuit, evidence=evidence, rng=0))
+        np.testing.assert_array_equal(completed, sample(circuit, given=evidence, rng=0))
 
 
 def test_longer_samples_of_a_mixture_begin_with_the_shorter():
@@ -271,10 +271,10 @@ def test_longer_samples_of_a_mixture_begin_with_the_shorter():
     mixture = Mixture([first, other, first], [0.5, 0.49, 0.01])
     rows = sample(mixture, 5000, rng=3)
     evidence = masked(np.random.default_rng(0), rows, 0.5)
-    completed = sample(mixture, evidence=evidence, rng=4)
+    completed = sample(mixture, given=evidence, rng=4)
     for n in (0, 1, 2, 100, 4999):
         np.testing.assert_array_equal(rows[:n], sample(mixture, n, rng=3))
-        np.testing.assert_array_equal(completed[:n], sample(mixture, evidence=evidence[:n], rng=4))
+        np.testing.assert_array_equal(completed[:n], sample(mixture, given=evidence[:n], rng=4))
     generator = np.random.default_rng(3)
     np.testing.assert_array_equal(rows, sample(mixture, 5000, rng=generator))
     assert (rows != sample(mixture, 5000, rng=generator)).any()
@@ -293,10 +293,8 @@ def test_dtype_and_shape(num_categories, dtype):
     assert rows.shape == (50, 1)
     assert (sample(circuit, 1, rng=FixedUniforms(LARGEST)) == num_categories - 1).all()
     assert sample(circuit, 0).shape == (0, 1)
-    assert sample(circuit, evidence=np.empty((0, 1), dtype=int)).shape == (0, 1)
-    small = sample(
-        circuit, 30, evidence=np.array([[-1]], dtype=np.int8), rng=FixedUniforms(LARGEST)
-    )
+    assert sample(circuit, given=np.empty((0, 1), dtype=int)).shape == (0, 1)
+    small = sample(circuit, 30, given=np.array([[-1]], dtype=np.int8), rng=FixedUniforms(LARGEST))
     assert (small == num_categories - 1).all()  # evidence of a dtype too small for the result
 
 
@@ -308,7 +306,7 @@ def test_impossible_evidence_names_the_first_row(monkeypatch):
     for size in (3, 100):
         monkeypatch.setattr(sampling, "_rows_per_block", lambda *_, size=size: size)
         with pytest.raises(ValueError, match="probability zero at row 10:"):
-            sample(circuit, evidence=evidence, rng=0)
+            sample(circuit, given=evidence, rng=0)
 
 
 def test_errors():
@@ -326,12 +324,12 @@ def test_errors():
             TypeError, match="`num_samples` must be a whole number of at least 0, found"
         ):
             sample(circuit, wrong)
-    with pytest.raises(ValueError, match="`num_samples` is 4 but `evidence` has 3 rows"):
-        sample(circuit, 4, evidence=np.zeros((3, 2), dtype=int))
+    with pytest.raises(ValueError, match="`num_samples` is 4 but `given` has 3 rows"):
+        sample(circuit, 4, given=np.zeros((3, 2), dtype=int))
     with pytest.raises(ValueError, match="holds 2 at row 1, column 0"):
-        sample(circuit, evidence=[[0, 0], [2, 0]])
+        sample(circuit, given=[[0, 0], [2, 0]])
     with pytest.raises(ValueError, match="must have shape"):
-        sample(circuit, evidence=[[0, 0, 0]])
+        sample(circuit, given=[[0, 0, 0]])
 
 
 @pytest.mark.parametrize(

@@ -333,7 +333,7 @@ def test_entropies_and_modes():
     assert all(
         table.sum() == pytest.approx(1) for table in mixed.latent_posterior([0.5, np.nan, 1.0])
     )
-    given = mixed.sample(evidence=[[0.5, np.nan, 1.0]] * 3, rng=1)
+    given = mixed.sample(given=[[0.5, np.nan, 1.0]] * 3, rng=1)
     assert (given[:, [0, 2]] == [0.5, 1.0]).all()
     assert not np.isnan(given).any()
     longer, shorter = mixed.sample(9, rng=5), mixed.sample(4, rng=5)
