@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hld.answers.for_programs import plain_json
+from hld.answers.progress import shown_steps
 from hld.tables.shown_names import printable
 from pcircuit.io.whole_file import replace_file
-from pcircuit.progress import shown_steps
 
 LOG = logging.getLogger("hld.command")
 

@@ -44,6 +44,7 @@ from typing import Any
 
 import numpy as np
 
+from hld.answers.progress import shown_steps
 from hld.comparing.adapters import num_rows, pvalue_function, take
 from hld.comparing.edited_batches import edited_batches
 from hld.comparing.whole_groups import (
@@ -58,7 +59,6 @@ from hld.comparing.whole_groups import (
 from hld.planning.alternatives import read_edits
 from hld.tables.shown_names import printable
 from pcircuit.arguments import check_flag, check_fraction, check_generator, check_whole_number
-from pcircuit.progress import shown_steps
 
 SIZES = (10, 50, 200)
 RANDOM = "random rows"  # of the table as it is, without an edit

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hld.answers.progress import shown_steps
 from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
 from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
@@ -38,7 +39,6 @@ from hld.tables.shown_names import listed
 from hld.tables.times import is_missing
 from pcircuit.arguments import check_flag, check_fraction
 from pcircuit.io.archive import read_object, write_archive
-from pcircuit.progress import shown_steps
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult

@@ -10,6 +10,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
+from hld.answers.progress import shown_steps
 from hld.answers.table_facts import as_table
 from hld.planning.alternatives import (
     NUM_DRAWN,
@@ -35,7 +36,6 @@ from hld.results.witnesses import has_witnesses
 from hld.tables.shown_names import in_one_line, listed, printable, visible
 from hld.vectors.row_vectors import some_rows
 from pcircuit.arguments import check_flag, check_fraction, check_whole_number
-from pcircuit.progress import shown_steps
 
 DAYS = (1, 7, 30)
 NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
