@@ -154,9 +154,9 @@ def sample(
             _draw_rows(tables, uniforms, block)
             missing = np.ones(block.shape, dtype=bool) if own else None
         else:
-            given = observed[start : start + step]
-            _complete_rows(circuit, given, uniforms, block, start)
-            missing = np.isnan(given) if own else None
+            shown = observed[start : start + step]
+            _complete_rows(circuit, shown, uniforms, block, start)
+            missing = np.isnan(shown) if own else None
         for v, generator in zip(dense_variables(circuit).tolist(), own, strict=True):
             rest = np.flatnonzero(missing[:, v])  # type: ignore[index]
             units = block[rest, v].astype(np.int64)
