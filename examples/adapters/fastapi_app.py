@@ -33,9 +33,7 @@ class Verdict(BaseModel):
 async def lifespan(app):
     """Load the model, and test a batch drawn from it, before the first request."""
     app.state.detector = hld.load(os.environ["HLD_MODEL"])
-    names = app.state.detector.encoder_.names
-    drawn = app.state.detector.sample(50, rng=0)
-    app.state.detector.test(dict(zip(names, drawn.T.tolist(), strict=True)))
+    app.state.detector.test(app.state.detector.sample(50, rng=0))
     yield
 
 
@@ -79,7 +77,7 @@ if __name__ == "__main__":  # a model of its own, served for three requests
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
         thread = threading.Thread(target=server.run)
         thread.start()
-        while not server.started:
+        while thread.is_alive() and not server.started:
             time.sleep(0.05)
         port = server.servers[0].sockets[0].getsockname()[1]
         for name, table in (
