@@ -242,7 +242,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     "vtree": ("VTree",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = ("leaves",)
+_MODULES = {"leaves": "leaves"}
 __all__ = sorted([*_HOME, *_MODULES])
 __version__ = "0.1.0"
 
