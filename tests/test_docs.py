@@ -169,3 +169,4 @@ def test_code_is_cut_on_no_page_and_search_finds(site, tmp_path):
             assert "/reference/pcircuit/learning.chow_liu/" in found
     finally:
         server.shutdown()
+        server.server_close()
