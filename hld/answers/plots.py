@@ -34,7 +34,7 @@ __all__ = [
     "null_law",
     "variable_shares",
 ]
-BLUE, SKY, VERMILLION, GREY = "#0072B2", "#A9CFE6", "#D55E00", "#666666"
+BLUE, SKY, VERMILLION = "#0072B2", "#A9CFE6", "#D55E00"
 SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny ones would flatten all others
 LONGEST = 32  # letters of a name beside bars, which need room
 FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has

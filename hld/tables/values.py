@@ -12,8 +12,6 @@ of a bin [a, b) has the share (F(c) - F(a)) / (F(b) - F(a)).
 Of values that many rows share, knots lie at each of them in turn, so that Q passes the middle of the step that the
 quantile function of the rows has there.  Where values are rounded to a unit u, a, b and c, which are multiples of it,
 stand therefore for a - u/2, b - u/2 and c - u/2 in these formulas: the numbers from there on are rounded to a or more.
-
-Durations that lie within a millisecond, but for a few, and are no whole microseconds have the unit of a nanosecond.
 """
 
 from __future__ import annotations

@@ -55,7 +55,6 @@ DAMAGE = (
     struct.error,
     ValueError,
 )
-MOST_DIMENSIONS = 32
 MAGIC = b"\x93NUMPY\x01\x00"
 ARRAY_HEADER = re.compile(
     rb"\{'descr': '(\|b1|[<>|][iu][1248]|[<>|]f[248])', 'fortran_order': (True|False), "

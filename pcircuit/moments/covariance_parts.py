@@ -62,10 +62,13 @@ class CovarianceParts:
     product_rows: tuple[Floats, ...] = ()  # per child (own products, pairs of the child)
 
 
-def covariance_parts(plan: Plan, *, compress: bool) -> Iterator[tuple[int, CovarianceParts]]:
+def covariance_parts(
+    plan: Plan, *, compress: bool, own_only: bool = False
+) -> Iterator[tuple[int, CovarianceParts]]:
     """Yield (r, CovarianceParts) for the regions that matter, in the order of the plan.
 
-    `compress` lets the own columns of an input region be others with the same Gram matrices.
+    `compress` lets the own columns of an input region be others with the same Gram matrices.  With `own_only` the parts
+    that lead from region to region are left out: means and variances need none.
     """
     circuit = plan.circuit
     masses: list[Any] = list(unit_masses(circuit))
@@ -97,18 +100,20 @@ def covariance_parts(plan: Plan, *, compress: bool) -> Iterator[tuple[int, Covar
             continue
         children = circuit.vtree.children(r).tolist()
         if not plan.needed[r]:
-            yield r, inner_parts(plan, r, q, qp, no_columns(region.num_units))
+            own = no_columns(region.num_units)
+            yield r, CovarianceParts(own) if own_only else _inner_parts(plan, r, q, qp, own)
             continue
         below = [open_tables.pop(c) for c in children]
         open_tables[r], own = inner_overlaps(region, (q, qp), below, plan.own(r), plan.rounding[r])
+        if own_only:
+            yield r, CovarianceParts(own)
+            continue
         exp2 = open_tables[r].exp2
-        yield (
-            r,
-            inner_parts(plan, r, q, qp, own, _sibling_factors(region.products, below, exp2), exp2),
-        )
+        factors = _sibling_factors(region.products, below, exp2)
+        yield r, _inner_parts(plan, r, q, qp, own, factors, exp2)
 
 
-def inner_parts(
+def _inner_parts(
     plan: Plan,
     r: int,
     q: Floats,

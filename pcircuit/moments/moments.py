@@ -88,9 +88,8 @@ from pcircuit.moments.leading import leading_eigenpairs
 from pcircuit.moments.operator import apply_covariance
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.moments.rounding import without_rounding
-from pcircuit.moments.traces import means_and_traces
+from pcircuit.moments.traces import means_and_variances, trace_of_square
 
-EAGER_UNITS = 8  # with at most so many units per region tr(S^2) costs no more than the mean
 DENSE_SHARE = 2  # fewer than one in so many eigenvalues are found by products with S
 MOST_BLOCKS = 48  # of 32 products, after which leading eigenvalues are taken as they are
 RESIDUAL = 1e-10  # of an eigenvector; the error of its eigenvalue is of the order of the square
@@ -140,7 +139,7 @@ class Moments:
     @property
     def trace_sq(self) -> float:
         """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S; computed once (float)."""
-        return float(self._cached("trace_sq", lambda: _finite_moments(self._plan, squares=True)[2]))
+        return float(self._cached("trace_sq", lambda: trace_of_square(self._plan)))
 
     def diagonal(self) -> Floats:
         """(m,) float64 array, read-only: the variances, the diagonal of S, in the order of `nodes`; O(1)."""
@@ -386,30 +385,21 @@ def exact_moments(
     order = np.argsort(nodes)
     plan = make_plan(circuit, nodes[order], weights[order])
     place = np.argsort(order)
-    squares = max(region.num_units for region in circuit.regions) <= EAGER_UNITS
-    mean, variances, trace_sq = _finite_moments(plan, squares=squares)
-    if (variances <= 0).any():  # constants have no covariances, not even of the size of rounding
-        variances = np.maximum(variances, 0.0)
-        plan = replace(plan, weights=np.where(variances > 0, plan.weights, 0.0))
-        trace_sq = _finite_moments(plan, squares=True)[2] if squares else None
-    mean, variances = mean[place], variances[place]
-    for array in (weights, mean, variances, place):
-        array.flags.writeable = False
-    cache = {"trace_sq": trace_sq} if squares else {}
-    return Moments(circuit, nodes, weights, mean, variances, plan, place, cache)
-
-
-def _finite_moments(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, float | None]:
-    """Mean (m,), variances (m,), tr(S^2) or None; node weights that make them overflow are refused."""
-    with np.errstate(over="ignore", invalid="ignore"):  # is found here
-        moments = means_and_traces(plan, squares=squares)
-        is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
+    with np.errstate(over="ignore", invalid="ignore"):  # is found here: tr(S)^2 is at least tr(S^2)
+        mean, variances = means_and_variances(plan)
+        is_finite = np.isfinite(mean.sum()) and np.isfinite(np.square(variances.sum()))
     if not is_finite:
         raise ValueError(
             f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
             "by one number, only their ratios matter to a test"
         )
-    return moments
+    if (variances <= 0).any():  # constants have no covariances, not even of the size of rounding
+        variances = np.maximum(variances, 0.0)
+        plan = replace(plan, weights=np.where(variances > 0, plan.weights, 0.0))
+    mean, variances = mean[place], variances[place]
+    for array in (weights, mean, variances, place):
+        array.flags.writeable = False
+    return Moments(circuit, nodes, weights, mean, variances, plan, place)
 
 
 def _descending(values: Floats) -> Floats:

@@ -63,19 +63,22 @@ class _PairColumns:
         return float(squares.sum())
 
 
-def means_and_traces(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, float | None]:
-    """Mean (m,), variances (m,) and tr(S^2), which is None unless `squares`."""
+def means_and_variances(plan: Plan) -> tuple[Floats, Floats]:
+    """Mean (m,) and variances (m,)."""
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
-    trace_sq = 0.0
+    for r, parts in covariance_parts(plan, compress=True, own_only=True):
+        own = slice(plan.start[r], plan.start[r + 1])
+        mean[own], variances[own] = parts.own.mean, np.diag(parts.own.covariance)
+    return mean, variances
+
+
+def trace_of_square(plan: Plan) -> float:
+    """tr(S^2)."""
+    total = 0.0
     # region -> (G (K, K), _PairColumns) of the coordinates at or below it
     open_grams: dict[int, tuple[Floats, _PairColumns]] = {}
     for r, parts in covariance_parts(plan, compress=True):
-        own = slice(plan.start[r], plan.start[r + 1])
-        mean[own] = parts.own.mean
-        variances[own] = np.diag(parts.own.covariance)
-        if not squares:
-            continue
-        trace_sq += np.sum(parts.own.covariance**2)
+        total += float(np.sum(parts.own.covariance**2))
         region = plan.circuit.regions[r]
         if region.is_input:
             open_grams[r] = parts.own.d @ parts.own.d.T, _PairColumns(parts.own.v)
@@ -83,9 +86,9 @@ def means_and_traces(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, floa
         children = [open_grams.pop(c, None) for c in plan.circuit.vtree.children(r).tolist()]
         disjoint, gram = _disjoint_scopes(region, parts, children)
         nested, pairs = _nested_scopes(region, parts, children)
-        trace_sq += 2 * disjoint + 2 * nested
+        total += float(2 * disjoint + 2 * nested)
         open_grams[r] = gram, pairs
-    return mean, variances, float(trace_sq) if squares else None
+    return total
 
 
 def _disjoint_scopes(
