@@ -4,19 +4,37 @@
     product unit p:               the product over children c of unit products[p, c] of child c
     sum unit k:                   sum_p weights[k, p] * product p
 
-In array form a region takes one gather per child, a product over the children and one matrix product.  A missing
-value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
+In a lecture, for N rows, with the regions in the order in which a circuit lists them, children before parents:
 
-The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all the
-rest.  So the pass stays in the linear domain and, where needed (`kernels.rescaling` decides), takes a power of
-two out of all units of a row; only the root takes a logarithm,
+>>> def plain_values(circuit, rows):                                  # (N, V) categories, -1 where missing
+...     values = []                                                   # of each region (K, N): its K units, N rows
+...     for r, region in enumerate(circuit.regions):
+...         if region.is_input:
+...             x = rows[:, region.variable]
+...             values.append(np.where(x < 0, 1.0, region.probs[:, x]))
+...             continue
+...         product = 1.0
+...         for c, child in enumerate(circuit.vtree.children(r)):
+...             product = product * values[child][region.products[:, c]]      # (P, N)
+...         values.append(region.weights @ product)                   # (K, P) @ (P, N)
+...     return values                                                 # the root has one unit: values[-1][0] is p(x)
+>>> from pcircuit import rat_spn
+>>> circuit, rows = rat_spn([2] * 6, num_units=3, depth=2, rng=0), np.random.default_rng(1).integers(-1, 2, (50, 6))
+>>> bool(np.allclose(np.log(plain_values(circuit, rows)[-1][0]), log_likelihood(circuit, rows), rtol=1e-12))
+True
+
+A missing value costs nothing: summing over the values of a variable replaces its inputs by the sums of their
+probabilities, which are 1.
+
+Likelihoods of many variables are too small for a double, but a logarithm of every unit would cost more than all the
+rest.  So the pass takes powers of two out of all units of a row where they get small (`kernels.rescaling` decides
+where), and only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
 
-`upward` is that pass in NumPy, on the rows of a block; `kernels.upward.upward_regions` is its compiled twin.
-Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
-evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
-(`inference.log_domain`).
+`upward` is that pass in NumPy, on a block of rows; `kernels.upward.upward_regions` is its compiled twin.
+Rows in which one unit falls so far behind another of its region that it would be lost are "suspect": they are
+evaluated again with one logarithm per unit (`inference.log_domain`), as are all rows of a circuit that may overflow.
 """
 
 from __future__ import annotations
