@@ -3,8 +3,7 @@
 Processes are started afresh (not forked: NumPy and Numba keep threads), one cell at a time each.
 """
 
-from __future__ import annotations
-
+import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -34,6 +33,7 @@ def run_cells(cells, jobs=1, folder=None) -> int:
             f"[{done}/{len(waiting)}] {cell.group}/{cell.name}: {outcome}; {elapsed:.0f} s so far, about "
             f"{elapsed / done * (len(waiting) - done):.0f} s to go"
         )
+    say(f"{time.perf_counter() - start:.0f} s, {sum(os.times()[:4]):.0f} s of processors")
     return failed
 
 
