@@ -12,8 +12,6 @@ density of its share over its width, the outer ones reach one deviation beyond t
 further counts as their end.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 

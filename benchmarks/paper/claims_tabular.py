@@ -4,8 +4,6 @@ Each is judged by a rule on the stored results, in the code beside the sentence:
 must be true of ours.  "At least as good" has room for SLACK, since rates of 500 trials have errors of up to .02.
 """
 
-from __future__ import annotations
-
 from . import datasets
 from . import paper_values as paper
 from .claims import SLACK, Claim, judged, near, sizes_text
