@@ -12,7 +12,7 @@ import hld
 import pcircuit
 
 FOLDER = pathlib.Path(__file__).parent
-SIZE, SIZES = (4.2, 3.2), {"circuit": (6.4, 3.4), "way": (9, 3.6)}  # inches
+SIZE, SIZES = (4.2, 3.2), {"circuit": (6.4, 3.4), "way": (8.6, 3.8)}  # inches
 BOXES = {  # of the way from a table to a verdict: column, row, whether the model file has it
     "training table": (0, 2.6, False),
     "half of the rows\n(n, V) categories": (1.1, 3, False),

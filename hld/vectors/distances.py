@@ -1,6 +1,7 @@
 """Hierarchical likelihood vectors, and the exact distance between two distributions by them.
 
-For selected units n_1..n_m of a circuit, with scopes S_1..S_m, the hierarchical likelihood vector (HLV) of x is
+For selected units n_1..n_m of a circuit, with scopes S_1..S_m (the columns that each looks at), the hierarchical
+likelihood vector (HLV) of a row x is
 
     L(x) = (p_{n_1}(x_{S_1}), ..., p_{n_m}(x_{S_m})),        each entry in [0, 1]:
 
@@ -25,8 +26,9 @@ hierarchical likelihood vectors, and
 
     d_C(P, Q) = || E_P[L(X)] - E_Q[L(X)] ||_2
 
-is a pseudo-metric: symmetric, zero for P = Q, and it obeys the triangle inequality.  It is the integral probability
-metric of the functions x -> a . L(x), ||a||_2 <= 1 (HLD paper, theorem 1).
+is a pseudo-metric: symmetric, zero for P = Q, and it obeys the triangle inequality; "pseudo", since it may be zero for
+others.  It is the largest difference of means E_P[f] - E_Q[f] among the functions f(x) = a . L(x) with ||a||_2 <= 1
+(HLD paper, theorem 1: an integral probability metric).
 
 If P is itself a circuit on the v-tree of C, its mean vector is exact.  With X_r[a, b] = sum_x p_a(x) l_b(x) for the
 units a of P and b of C in region r,

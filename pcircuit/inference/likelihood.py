@@ -151,61 +151,11 @@ def log_likelihood(
     return result
 
 
-def _of_densities(block: AtRows) -> Floats:
-    """(n,) log-likelihoods of a block of rows."""
-    logs = log_likelihood(block.circuit, block.codes, n_jobs=1)
-    return np.asarray(logs + block.log_scale.sum(axis=1))
-
-
-def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
-    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
-
-    Shapes: data (N, V) -> (N,).
-    """
-    for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
-        yield log_weight + log_likelihood(circuit, data, n_jobs=n_jobs)
-        if len(mixture.circuits) > MOST_KEEPING:
-            drop_work(circuit)
-
-
-def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
-    """Whether NumPy evaluates so many rows.
-
-    A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
-    """
-    return (
-        circuit.num_regions == 1
-        or may_overflow(circuit)
-        or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
-    )
-
-
-def upward_seconds(circuit: Circuit, num_rows: int) -> float:
-    """About what NumPy takes for one upward pass."""
-    row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
-    return numpy_seconds(circuit.num_regions, row, num_rows)
-
-
-def tiny_circuit() -> Circuit:
-    """A circuit on which kernels are compiled: they do not depend on it."""
-    return Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[0.5, 0.5]]),
-            InputRegion(1, [[0.2, 0.3, 0.5]]),
-            InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
-
-
-EVALUATION = Kernels(
-    "likelihoods",
-    lambda: [log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
-)
-
-
 def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:
-    """The upward pass over a block of rows, in NumPy.
+    """The plain pass of the module's head over a block of rows, with powers of two taken out; in NumPy.
+
+    Lists, one entry a region: values (K, N) of the units that it shows to its parent, values (P, N) of its products
+    (None at a leaf), powers of two that were taken out (N,).  Then which rows are suspect.
 
     Shapes: data (N, V) -> suspect (N,).
     """
@@ -280,6 +230,59 @@ def _rescaled(product: Floats, how: int) -> tuple[Floats, Ints, Bools]:
     recovered = product < -(2.0**RECOVERED)
     product = np.where(small, -(2.0**AFTER_RESCALE), product)
     return np.where(recovered, -(2.0**RECOVERED), product), power, recovered.any(axis=0) | too_low
+
+
+def _of_densities(block: AtRows) -> Floats:
+    """(n,) log-likelihoods of a block of rows."""
+    logs = log_likelihood(block.circuit, block.codes, n_jobs=1)
+    return np.asarray(logs + block.log_scale.sum(axis=1))
+
+
+def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
+    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
+
+    Shapes: data (N, V) -> (N,).
+    """
+    for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
+        yield log_weight + log_likelihood(circuit, data, n_jobs=n_jobs)
+        if len(mixture.circuits) > MOST_KEEPING:
+            drop_work(circuit)
+
+
+def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
+    """Whether NumPy evaluates so many rows.
+
+    A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
+    """
+    return (
+        circuit.num_regions == 1
+        or may_overflow(circuit)
+        or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
+    )
+
+
+def upward_seconds(circuit: Circuit, num_rows: int) -> float:
+    """About what NumPy takes for one upward pass."""
+    row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
+    return numpy_seconds(circuit.num_regions, row, num_rows)
+
+
+def tiny_circuit() -> Circuit:
+    """A circuit on which kernels are compiled: they do not depend on it."""
+    return Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[0.5, 0.5]]),
+            InputRegion(1, [[0.2, 0.3, 0.5]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
+
+
+EVALUATION = Kernels(
+    "likelihoods",
+    lambda: [log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
+)
 
 
 def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
