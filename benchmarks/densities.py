@@ -19,8 +19,6 @@ the dequantised rows; adversarial random forests (`arfpy`, left out where it is 
 products of normal distributions, and of shares of categories, from which `forge` draws.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from dataclasses import dataclass

@@ -1,14 +1,13 @@
 """The two kinds of regions, what a leaf family is, and the error for circuits that are not well formed.
 
-See `pcircuit.circuit` for what regions are for.
+`pcircuit.circuit` says what regions are for.  Read `InputRegion` and `InnerRegion` first: two arrays each.
 
-The K input units of a variable are distributions of one *family*: tables of categories, normal distributions, counts.
-A family is one class, an object of it all K units, with arrays of which row k belongs to unit k.  What a circuit can be
-asked follows from the methods of its families, which `LeafFamily` lists; no query looks at their kind.
+The K input units of a variable are distributions of one *family*: tables of categories (`Categorical`), normal
+distributions, counts.  An object of a family is all K units, with arrays of which row k belongs to unit k.  What a
+circuit can be asked follows from the methods of its families, which `LeafFamily` lists; no query looks at their kind.
 
 Densities are with respect to one measure for each variable: counting on categories, length on real numbers, both where
-a family has atoms.  So all sums over categories in this package are integrals, and nothing else changes.  A family from
-outside derives from `LeafFamily` and works wherever its methods allow; elsewhere the error names the missing one.
+a family has atoms.  So all sums over categories in this package are integrals, and nothing else changes.
 """
 
 from __future__ import annotations

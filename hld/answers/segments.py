@@ -331,11 +331,7 @@ def split_off(
     Returns cells (N,).
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
-        by = (
-            unmasked(by)
-            if isinstance(by, np.ma.MaskedArray)
-            else whole_cells(exact_column(by, argument))
-        )
+        by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else whole_cells(exact_column(by))
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
             found = f"has shape {labels.shape}" if labels.ndim else f"is {reprlib.repr(by)}"

@@ -47,6 +47,7 @@ from hld.summaries.spread import check_possible, pooled_by_spread
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import detector_fingerprint
 from hld.tables.cells import read_table
+from hld.tables.column_names import table_called
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
 from hld.testing.verdict import LEAST_PVALUE
@@ -237,7 +238,8 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np
     Returns (n, V).
     """
     if isinstance(model, HLDDetector):
-        table = read_table(rows)
+        with table_called(name):
+            table = read_table(rows)
         rows, _ = model.encoder_.encode(table, name, ignore_extra=True)
         rows = test_rows(model, table, rows)
     rows = checked(test.circuit, rows, name)
