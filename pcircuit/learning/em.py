@@ -100,6 +100,7 @@ from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import pack, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
+from pcircuit.learning.densities import with_densities
 
 EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
@@ -186,8 +187,6 @@ def fit_em(
     """
     check_distribution(circuit)
     if leaves is not None:
-        from pcircuit.learning.densities import with_densities  # which begins with EM of tables
-
         circuit = with_densities(circuit, data, leaves)
     rows = (check_evidence if circuit.is_categorical else check_values)(circuit, data)
     row_weight = row_weights(weights, len(rows))
