@@ -437,7 +437,8 @@ class Mixture(Immutable):
     Parameters
     ----------
     circuits : sequence of Circuit
-        At least one; normalised, with the same numbers of categories.
+        At least one; normalised, with the same numbers of categories.  Blocks of correlated columns, which `learn`
+        makes of columns of numbers, may be among them (`pcircuit.learning.normal_blocks`).
     weights : (M,) float array_like, optional
         Not negative, with sum 1 up to 1e-9 (they are divided by their sum).  Default: 1/M each.
 
@@ -489,7 +490,10 @@ class Mixture(Immutable):
                 f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}"
             )
         members = tuple(
-            check_distribution(circuit, f"circuits[{m}]") for m, circuit in enumerate(circuits)
+            circuit
+            if getattr(circuit, "is_block", False)
+            else check_distribution(circuit, f"circuits[{m}]")
+            for m, circuit in enumerate(circuits)
         )
         if not members:
             raise ValueError("`circuits` is empty: a mixture needs at least one")
@@ -502,6 +506,11 @@ class Mixture(Immutable):
                 )
         object.__setattr__(self, "circuits", members)
         object.__setattr__(self, "weights", _checked_weights(weights, len(members)))
+
+    @property
+    def pattern(self) -> Circuit:
+        """A circuit over the same variables and categories (`Circuit`)."""
+        return plain(self.circuits[0])
 
     @property
     def num_variables(self) -> int:
@@ -531,6 +540,12 @@ class Mixture(Immutable):
             f"Mixture({count} circuit{'s' * (count != 1)}, {self.num_variables} variables, "
             f"{self.num_parameters} parameters)"
         )
+
+
+def plain(member: Any) -> Circuit:
+    """A member of a mixture as a circuit: of correlated blocks the products without correlations."""
+    circuit: Circuit = getattr(member, "products", member)
+    return circuit
 
 
 def check_mixture(mixture: object) -> None:

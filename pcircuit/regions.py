@@ -112,6 +112,10 @@ class LeafFamily(Immutable):
         """Equal units that fit a column x (N,): what EM begins with."""
         raise cls._lacks("like")
 
+    def again(self, x: Any, num_units: int) -> LeafFamily:
+        """Equal units that fit a column x (N,), on the states of these."""
+        return type(self).like(x, num_units)
+
     @classmethod
     def _lacks(cls, name: str) -> LeafError:
         """What is said of a method that the family does not have."""
@@ -374,6 +378,15 @@ class Categorical(LeafFamily):
     def expectation(self, g: Callable[[Any], Any]) -> Floats:
         """(K,) E g(X)."""
         return np.asarray(self.probs @ np.asarray(g(np.arange(self.num_categories, dtype=float))))
+
+    def again(self, x: Any, num_units: int) -> Categorical:
+        """Equal units with the shares of the categories in a column, one row more spread over all.
+
+        Shapes: x (N,).
+        """
+        return self.take([0] * num_units).maximize(
+            self.statistics(x, np.ones((len(x), num_units))), 1.0
+        )
 
     def cross_entropy(self, other: Categorical) -> Floats:
         """(K, K') -sum_c p_a(c) ln p_b(c), infinite where b is zero and a is not."""

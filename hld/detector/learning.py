@@ -43,8 +43,7 @@ from hld.vectors.row_scores import watched_rows
 from pcircuit.arguments import check_generator, check_seed
 from pcircuit.inference.densities import bounded
 from pcircuit.learning.densities import with_families
-from pcircuit.leaves.choice import NAMES
-from pcircuit.regions import Categorical
+from pcircuit.leaves.choice import NAMES, families_of
 
 Learner = Callable[
     [pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]
@@ -237,8 +236,11 @@ def _densities(
     """
     values = encoder.values(codes, numbers)
     leaves = NAMES["atoms" if options["leaves"] == "auto" else options["leaves"]]  # or no atoms
-    families = [leaves if is_binned(column) else Categorical for column in encoder.columns]
-    start = with_families(circuit, values, codes, families)
+    given = [
+        leaves if is_binned(column) else region.leaves
+        for column, region in zip(encoder.columns, circuit.inputs, strict=True)
+    ]
+    start = with_families(circuit, values, codes, families_of(given, values))
     found, _ = pcircuit.fit_em(
         start, values, num_epochs=options["num_epochs"], pseudocount=options["pseudocount"]
     )

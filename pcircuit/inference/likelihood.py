@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_circuit
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_circuit, plain
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import input_values, log_of, log_units, may_overflow
@@ -244,9 +244,9 @@ def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> I
     Shapes: data (N, V) -> (N,).
     """
     for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
-        yield log_weight + log_likelihood(circuit, data, n_jobs=n_jobs)
+        yield log_weight + circuit.log_likelihood(data, n_jobs=n_jobs)
         if len(mixture.circuits) > MOST_KEEPING:
-            drop_work(circuit)
+            drop_work(plain(circuit))
 
 
 def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:

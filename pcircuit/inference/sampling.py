@@ -197,7 +197,7 @@ def _of_mixture(
 
     With a generator for each of these, a longer sample draws the same numbers for its first rows as a shorter one.
     """
-    first = mixture.circuits[0]
+    first = mixture.pattern
     choice, *own = (
         np.random.default_rng(seed)
         for seed in rng.integers(2**32, size=(len(mixture.circuits) + 1, 4))
@@ -226,7 +226,7 @@ def _of_mixture(
         chosen = np.flatnonzero(member == m)
         given = None if observed is None else observed[chosen]
         if len(chosen):
-            rows[chosen] = sample(circuit, len(chosen), given=given, rng=own[m])
+            rows[chosen] = circuit.sample(len(chosen), given=given, rng=own[m])
     return rows
 
 

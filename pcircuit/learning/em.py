@@ -116,6 +116,7 @@ def fit_em(
     watch: EMWatch | None = None,
     n_jobs: int | None = None,
     tied: bool | Sequence[Sequence[int]] = False,
+    leaves: Any = None,
     **keywords: Any,
 ) -> tuple[Circuit, Floats]:
     """Fit all parameters of a circuit by expectation maximisation.
@@ -142,6 +143,9 @@ def fit_em(
     tied : bool or sequence of sequences of int
         Groups of regions that share their parameters, and keep doing so: their flows are added.  True: all whose
         parameters are equal at the start, as those of the steps of a chain (`hmm`).  Default: none.
+    leaves : str, family, or sequence of these, optional
+        For columns of numbers, as for `hclt`: densities that take the place of the circuit's tables, whose C categories
+        are read as C quantiles of a column.  Default: the leaves that the circuit has.
     **keywords
         Fields of `steps` (`batch_size`, `step_size`, `pseudocount_per`, `rng`) and of `watch` (`tolerance`, `callback`,
         `progress`) as short forms: ``fit_em(circuit, data, batch_size=256)``.
@@ -181,6 +185,10 @@ def fit_em(
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
     check_distribution(circuit)
+    if leaves is not None:
+        from pcircuit.learning.densities import with_densities  # which begins with EM of tables
+
+        circuit = with_densities(circuit, data, leaves)
     rows = (check_evidence if circuit.is_categorical else check_values)(circuit, data)
     row_weight = row_weights(weights, len(rows))
     if not len(rows):
