@@ -186,8 +186,6 @@ def fit_em(
     """
     check_distribution(circuit)
     if leaves is not None:
-        from pcircuit.learning.densities import with_densities  # which begins with EM of tables
-
         circuit = with_densities(circuit, data, leaves)
     rows = (check_evidence if circuit.is_categorical else check_values)(circuit, data)
     row_weight = row_weights(weights, len(rows))
