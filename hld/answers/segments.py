@@ -31,7 +31,13 @@ import numpy as np
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_columns import determined_columns
 from hld.answers.segment_labels import PERIODS, numbered
-from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
+from hld.answers.table_facts import (
+    batch_profile,
+    cells_of,
+    evidence_of,
+    new_marks,
+    test_rows,
+)
 from hld.answers.words import effect_text, least_text, moved, p_text, what_moved
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
@@ -231,20 +237,24 @@ def judge_segments(
     if hidden:
         codes = codes.copy()
         codes[:, hidden] = -1
+    values = test_rows(detector, columns, codes)
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
     codes, marks, starts = codes[order], marks[order], np.cumsum(sizes) - sizes
     rows, own_marks = np.split(codes, starts[1:]), np.split(marks, starts[1:])
+    judged = np.split(values[order], starts[1:])
     reports = reports_of_parts(encoder.columns, codes, marks, starts)
     places = np.split(order, starts[1:])
     counts = partial(batch_profile, detector)
     results = [
         judge(
-            one,
+            judged_rows,
             _quality(detector, report, hidden, absent, extra),
             counts(one, own),
             {name: cells.rows(some, hidden) for name, cells in further.items()},
         )
-        for one, own, report, some in zip(rows, own_marks, reports, places, strict=True)
+        for judged_rows, one, own, report, some in zip(
+            judged, rows, own_marks, reports, places, strict=True
+        )
     ]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]

@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
+from hld.answers.table_facts import (
+    batch_profile,
+    cells_of,
+    evidence_of,
+    new_marks,
+    test_rows,
+)
 from hld.detector.detector import HLDDetector, warn_of_several, with_groups
 from hld.detector.estimator import check_fitted
 from hld.references.group_statistics import joined_cells
@@ -102,7 +108,7 @@ def facts_of_chunks(
         table = read_table(chunk)
         marks = new_marks(detector, table.num_rows)
         codes, report, not_there, new = detector.encoder_.encode_counting(table, marks)
-        sums.add(codes)
+        sums.add(test_rows(detector, table, codes))
         counts = _added(counts, batch_profile(detector, codes, marks))
         found = _added(found, report)
         absent, extra = absent & set(not_there), extra | set(new)
