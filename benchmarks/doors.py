@@ -1,6 +1,7 @@
 """Doors and breakages: what each way to a verdict sees of each thing that goes wrong with a table.
 
     HLD_DATA=... python -m benchmarks.doors [--tables adult covertype sensorless] [--draws 20]
+    python -m benchmarks.doors --doors sql groups --breakages none "1 % gross"      in parts
     python -m benchmarks.doors --files FILE.csv ...         other tables, the class in the last column
 
 Of a table in random order 2,000 rows are learned from; every draw takes others, in which one thing is broken.  A cell
@@ -234,14 +235,18 @@ def main():
     parser.add_argument("--tables", nargs="+", default=["adult", "covertype", "sensorless"])
     parser.add_argument("--files", nargs="+", type=pathlib.Path, default=[])
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--doors", nargs="+", help="some of them; by default all")
+    parser.add_argument("--breakages", nargs="+", default=list(BREAKAGES), choices=list(BREAKAGES))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     for table in read_tables(options):
         with tempfile.TemporaryDirectory() as folder:
             doors = doors_of(table, pathlib.Path(folder))
+            doors = {name: doors[name] for name in options.doors or doors}
         print(f"\n{table.name}: {len(table.rows)} rows of {len(table.rows.columns)} columns\n")
         print("| broken | " + " | ".join(doors) + " |\n| --- |" + " --- |" * len(doors), flush=True)
-        for name, change in BREAKAGES.items():
+        for name in options.breakages:
+            change = BREAKAGES[name]
             if getattr(table, change.needs) is None or not len(getattr(table, change.needs)):
                 continue
             cells = {door: [] for door in doors}
