@@ -13,8 +13,6 @@ the circuit is left out, as it rejects every table that the circuit does not fit
 column of at least ten of them, levels in the first other column of at least three.
 """
 
-from __future__ import annotations
-
 import argparse
 import pathlib
 import tempfile

@@ -12,9 +12,6 @@ The tables are two halves: their names in alphabetical order, every other one, a
 are held back (HELD_BACK) until the choice is made.
 """
 
-from __future__ import annotations
-
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -112,18 +109,18 @@ def main():
     )
 
 
-def study(name, options) -> list:
+def study(name, options, done) -> list:
     """Cells of one table."""
+    if done:
+        return []
     source = load_source(name, options.rows)
     nominal, numeric = (
         np.flatnonzero(kind).tolist() for kind in (~source.is_numeric, source.is_numeric)
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        detector = hld.HLDDetector(
-            categorical=nominal, continuous=numeric, metric="euclidean", null="normal"
-        )
-        detector.fit(source.train)
+    detector = hld.HLDDetector(
+        categorical=nominal, continuous=numeric, metric="euclidean", null="normal"
+    )
+    detector.fit(source.train)
     half = np.random.default_rng(0).permutation(len(source.train))[
         : len(source.train) // 2
     ]  # as the detector's

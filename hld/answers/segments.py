@@ -30,7 +30,13 @@ import numpy as np
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_columns import determined_columns
 from hld.answers.segment_labels import PERIODS, numbered
-from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
+from hld.answers.table_facts import (
+    batch_profile,
+    cells_of,
+    evidence_of,
+    new_marks,
+    test_rows,
+)
 from hld.answers.words import effect_text, least_text, moved, p_text, what_moved
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
@@ -228,20 +234,25 @@ def judge_segments(
     if hidden:
         codes = codes.copy()
         codes[:, hidden] = -1
+    values = test_rows(detector, columns, codes)
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
     codes, marks, starts = codes[order], marks[order], np.cumsum(sizes) - sizes
     rows, own_marks = np.split(codes, starts[1:]), np.split(marks, starts[1:])
+    judged = np.split(values[order], starts[1:])
     reports = reports_of_parts(encoder.columns, codes, marks, starts)
     places = np.split(order, starts[1:])
     results = [
         judge(
+            read_rows,
             one,
             own,
             (report, absent, extra),
             {name: cells.rows(some, hidden) for name, cells in further.items()},
             hidden=hidden,
         )[0]
-        for one, own, report, some in zip(rows, own_marks, reports, places, strict=True)
+        for read_rows, one, own, report, some in zip(
+            judged, rows, own_marks, reports, places, strict=True
+        )
     ]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
@@ -285,11 +296,7 @@ def split_off(
     Returns cells (N,).
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
-        by = (
-            unmasked(by)
-            if isinstance(by, np.ma.MaskedArray)
-            else whole_cells(exact_column(by, argument))
-        )
+        by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else whole_cells(exact_column(by))
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
             found = f"has shape {labels.shape}" if labels.ndim else f"is {reprlib.repr(by)}"

@@ -148,6 +148,20 @@ def quality_of(
     )
 
 
+def test_rows(detector: Any, table: Any, codes: np.ndarray) -> np.ndarray:
+    """Rows as the test of a detector reads them: their codes, or numbers where its leaves are densities.
+
+    Shapes: codes (T, V) -> (T, V).
+    """
+    if detector.densities_ is None:
+        return codes
+    encoder = detector.encoder_
+    return encoder.values(codes, encoder.numbers(table))
+
+
+test_rows.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
+
+
 def new_marks(detector: Any, num_rows: int) -> np.ndarray:
     """(num_rows, V) zeros for marks of new values."""
     return np.zeros((num_rows, len(detector.encoder_.columns)), np.uint8)

@@ -49,6 +49,7 @@ def fit(args: argparse.Namespace) -> int:
         num_latents=args.num_latents,
         num_epochs=args.num_epochs,
         num_bins=args.num_bins,
+        leaves=args.leaves,
         categorical=args.categorical,
         continuous=args.continuous,
         rng=args.seed,

@@ -15,6 +15,7 @@ from hld.answers.table_facts import (
     held_of,
     new_marks,
     quality_of,
+    test_rows,
 )
 from hld.detector.detector import (
     HLDDetector,
@@ -114,7 +115,7 @@ def facts_of_chunks(
         table = read_table(chunk)
         marks = new_marks(detector, table.num_rows)
         codes, report, not_there, new = detector.encoder_.encode_counting(table, marks)
-        sums.add(codes)
+        sums.add(test_rows(detector, table, codes))
         counts = _added(counts, batch_profile(detector, codes, marks))
         found = _added(found, report)
         absent, extra = absent & set(not_there), extra | set(new)
@@ -185,7 +186,8 @@ def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> 
         raise ValueError("`chunks` has no table: at least one is needed")
     warn_of_several(groups, stacklevel=3)
     further = {name: joined_cells([one[name] for one in parts]) for name in parts[0]}
-    whole = np.concatenate(codes), np.concatenate(marks)
+    rows = np.concatenate(codes)
+    whole = rows, rows, np.concatenate(marks)
     return with_evidence(
         detector,
         *judge_rows(detector, *whole, (total, absent, sorted(extra)), further, alpha=alpha),

@@ -29,6 +29,7 @@ from hld.answers.table_facts import (
     held_of,
     new_marks,
     quality_of,
+    test_rows,
 )
 from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
@@ -111,6 +112,11 @@ class HLDDetector(Estimator):
         See `HLDTest`; not with `groups`, `order` or `covariates`.
     num_resamples : int, default 999
         See `HLDTest`.
+    leaves : "bins", "auto", "gaussian", "atoms" or "histogram", default "bins"
+        What the test takes likelihoods of in columns of numbers: their bins, or densities divided by their bounds
+        (docs/continuous.md); "auto" gives values that many rows have probabilities beside normal distributions.
+        Counts, dependences and odd rows are those of bins in either case, and bins find most shifts sooner.  Only bins
+        go with `groups`, `order` and `covariates`, are planned with, and are exported.
     rng : int or numpy.random.Generator, default 0
         Seed of start values and resampling.
 
@@ -122,6 +128,8 @@ class HLDDetector(Estimator):
         The map from tables to rows of category codes, (T, V) integers.
     circuit_ : pcircuit.Circuit
         The fitted circuit over these V categorical variables.
+    densities_ : pcircuit.Circuit or None
+        The circuit of densities, over numbers in columns with bins and codes in the others (`encoder_.values`).
     test_ : HLDTest
         The test against independent rows.
     judge_ : HLDTest, GroupTest, TimeTest or ConditionalTest
@@ -191,6 +199,7 @@ class HLDDetector(Estimator):
         estimation_error: bool = True,
         tolerance: float = 0.0,
         num_resamples: int = 999,
+        leaves: str = "bins",
         rng: int | np.random.Generator | None = 0,
     ) -> None:
         self.num_latents, self.num_epochs, self.pseudocount = num_latents, num_epochs, pseudocount
@@ -203,7 +212,7 @@ class HLDDetector(Estimator):
             num_resamples,
             estimation_error,
         )
-        self.rng = rng
+        self.leaves, self.rng = leaves, rng
 
     def fit(
         self,
@@ -304,8 +313,11 @@ class HLDDetector(Estimator):
             marks = new_marks(self, batch.num_rows)
             rows, *said = self.encoder_.encode_counting(batch, marks)
             further = cells_of(self, batch, marks)
+            judged = test_rows(self, batch, rows)
         warn_of_several(groups, stacklevel=2)
-        return with_evidence(self, *judge_rows(self, rows, marks, said, further, alpha=alpha))
+        return with_evidence(
+            self, *judge_rows(self, judged, rows, marks, said, further, alpha=alpha)
+        )
 
     def test_by(
         self,
@@ -582,6 +594,10 @@ class HLDDetector(Estimator):
             f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
             self.encoder_.describe(),
         ]
+        if self.densities_ is not None:
+            families = [type(region.leaves).__name__ for region in self.densities_.inputs]
+            named = ", ".join(f"{families.count(one)} {one}" for one in dict.fromkeys(families))
+            lines.append(f"likelihoods of densities, in columns: {named}")
         for column in self.schema_.left_out:
             lines.append(f"{column.name!r}: left out, {column.note or 'as the schema says'}")
         if not is_own:
@@ -605,11 +621,8 @@ class HLDDetector(Estimator):
     def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
-        self.test_, self.judge_, self.circuit_ = (
-            fitted["test"],
-            fitted["judge"],
-            fitted["test"].circuit,
-        )
+        self.test_, self.judge_ = fitted["test"], fitted["judge"]
+        self.circuit_, self.densities_ = fitted["circuit"], fitted["densities"]
         self.history_, self.num_train_, self.offset_ = (
             fitted["history"],
             fitted["num_train"],
@@ -633,6 +646,7 @@ class HLDDetector(Estimator):
 
 def judge_rows(
     detector: Any,
+    rows: np.ndarray,
     codes: np.ndarray,
     marks: np.ndarray,
     said: Sequence[Any],
@@ -641,13 +655,13 @@ def judge_rows(
     alpha: float,
     hidden: Sequence[int] = (),
 ) -> tuple[HLDResult, Profile]:
-    """The result of encoded rows, and their counts; `said` is what the encoder says of them, but of hidden columns.
+    """The result of rows as a judge reads them, and their counts; `said` is what the encoder says of them.
 
-    Shapes: codes, marks (T, V).
+    Shapes: rows, codes, marks (T, V).
     """
     held, counts = held_of(detector, codes), batch_profile(detector, codes, marks)
     result = with_quality(
-        lambda level: detector.judge_(codes, level, **further),
+        lambda level: detector.judge_(rows, level, **further),
         quality_of(detector, *said, held, hidden),
         alpha,
         witnesses_of(detector, held, counts),

@@ -170,7 +170,7 @@ def law_of_leading(seen: Covariance, numbers: tuple[int, ...] = LEADING) -> Limi
     """The law of T |Z|^2 for a covariance with many eigenvalues, from leading ones and traces.
 
     The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is
-    replaced (`law_of_values`), and k doubles until that replacement no longer matters, or no more are known.
+    replaced (`law_of_values`), and k grows until that replacement no longer matters, or no more are known.
     """
     for k in numbers:
         leading = without_rounding(np.sort(seen.eigenvalues(k))[::-1])

@@ -46,6 +46,7 @@ from typing import Any
 import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
+from pcircuit.moments.leading import leading_eigenpairs
 
 FLOOR = 0.01  # added to the share of a category
 MOST_ROWS = 800  # of the reference that are compared with one another
@@ -159,7 +160,7 @@ def _law(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> tuple[float, 
     products = _products(items, tables)
     m = len(products)
     own = np.diagonal(products).copy()
-    largest = float(np.linalg.eigvalsh(products)[-1]) / m
+    largest = float(leading_eigenpairs(products, m, 1, 1e-6)[0][0]) / m
     np.fill_diagonal(products, 0.0)
     by_row = np.einsum("ij,ij->i", products, products) / (m - 1)
     second = float(by_row.mean()) + 2 * float(by_row.std(ddof=1)) / m**0.5

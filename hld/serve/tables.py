@@ -111,8 +111,7 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     names = dialect.names
     lines = io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline="")
     most_rows = min(limits.max_rows, limits.most_cells // len(names))
-    found = itertools.islice(filter(None, text_rows(lines, dialect, "the body")), most_rows + 1)
-    rows = [row for row in found if row is not None]
+    rows = list(itertools.islice(text_rows(lines, dialect, "the body"), most_rows + 1))
     _bounded(len(rows), len(names), limits, most)
     # the first number with a comma may come late
     decimal = mark_of_rows(rows, dialect, fitted_columns(encoder, names)) or dialect.decimal

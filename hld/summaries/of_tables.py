@@ -26,7 +26,14 @@ import numpy as np
 
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile, tables_of
-from hld.answers.table_facts import batch_profile, evidence_of, held_of, new_marks, quality_of
+from hld.answers.table_facts import (
+    batch_profile,
+    evidence_of,
+    held_of,
+    new_marks,
+    quality_of,
+    test_rows,
+)
 from hld.summaries.summary import BatchSummary, TableCounts
 from hld.summaries.summing import detector_fingerprint, summarize_rows
 from hld.tables.cells import read_table
@@ -47,7 +54,7 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any]) -> BatchSummary:
         marks = new_marks(detector, read.num_rows)
         codes, report, absent, extra = encoder.encode_counting(read, marks)
         first = 0 if found is None else found.num_rows
-        own = summarize_rows(test, codes, first=first)
+        own = summarize_rows(test, test_rows(detector, read, codes), first=first)
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
         counts = batch_profile(detector, codes, marks)
         pairs = np.concatenate([np.zeros(0, np.int64), *(one.ravel() for one in counts.pairs)])

@@ -28,6 +28,7 @@ from hld.references.available import MOST_PAIRED, Shown, correlations, shown, we
 from hld.references.covariances import through
 from hld.vectors.linear_maps import Scaled, Window
 from hld.vectors.row_vectors import RowVectors, some_rows
+from pcircuit.evidence import is_missing
 
 if TYPE_CHECKING:
     from hld.vectors.linear_maps import SparseRows, Stretched
@@ -89,7 +90,7 @@ class RowBatch:
     def score_shift(self) -> Any:
         """(P,) its difference from that of the reference, if both have no holes."""
         held = self.vectors.features is not None and self.shown is None
-        if not held or self.rows.min() < 0 or self.calibration.kept.has_holes:
+        if not held or is_missing(self.rows).any() or self.calibration.kept.has_holes:
             return None
         return self.mean_score - self.calibration.mean_score
 
@@ -102,7 +103,7 @@ class RowBatch:
             and not parts.kept.has_holes
         ):
             return self.shown.means - parts.mean, parts.null, None, None
-        if self.shown is None and self.rows.min() >= 0 and not parts.kept.has_holes:
+        if self.shown is None and not is_missing(self.rows).any() and not parts.kept.has_holes:
             return (
                 self.vectors.mean(self.rows, self.mean_score) - parts.mean,
                 parts.null,
@@ -267,7 +268,7 @@ def seen_together(
         return None
     return SeenTogether(
         vectors,
-        np.packbits(rows[some_rows(len(rows), MOST_PAIRED)] < 0, axis=1),
+        np.packbits(is_missing(rows[some_rows(len(rows), MOST_PAIRED)]), axis=1),
         num_rows,
         weights,
         kept.shared if kept.has_holes else 1 / kept.num_rows,

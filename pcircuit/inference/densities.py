@@ -58,6 +58,7 @@ class AtRows(NamedTuple):
 class _Filled(LeafFamily):
     """The units of a variable at the rows of a block."""
 
+    base: LeafFamily
     logs: Floats  # (K, n) ln of the densities, at most 0
     filled: Floats  # (K, B + 1) the same as likelihoods; 1 behind the rows
 
@@ -80,6 +81,10 @@ class _Filled(LeafFamily):
     def probs(self) -> Floats:
         """(K, B) likelihoods."""
         return self.filled[:, :-1]
+
+    def overlap2(self, other: _Filled) -> Floats:
+        """(K, K') integrals of products of two densities."""
+        return self.base.overlap2(other.base)
 
     def table(self) -> Floats:
         """(K, B + 1) likelihoods."""
@@ -127,7 +132,7 @@ def at_rows(circuit: Circuit, values: Floats, rows: slice) -> AtRows:
         np.exp(here, out=here)
         if n and logs.min() == -np.inf:
             here[logs == -np.inf] = 0.0
-        leaves = unchecked(_Filled, logs=logs, filled=filled)
+        leaves = unchecked(_Filled, base=region.leaves, logs=logs, filled=filled)
         regions[leaf_of[v]] = unchecked(InputRegion, variable=v, leaves=leaves)
     new = {"packed": packed._replace(tables=tables)} | shape.work
     kept = [name for name in OF_STRUCTURE if name in circuit._cache]

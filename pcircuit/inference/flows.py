@@ -1,8 +1,8 @@
 """Expected flows: how often each parameter is used, given the evidence; the E-step of EM.
 
-A sample from a circuit runs down from the root: at a sum unit k it picks one product p with probability
-weights[k, p], from a product it enters every child, at an input unit it draws a category.  The flow of a row is
-the posterior expectation of these picks given the row x:
+A sample from a circuit runs down from the root: at sum unit k it picks one product p with probability
+weights[k, p], from a product it enters every child, at an input unit it draws a category.  The flow of a row x is
+the expected number of these picks, given that the sample is x:
 
     F_root = 1 (times the row's weight)
     edge (k, p):   F_k weights[k, p] product_p(x) / sum_k(x)
@@ -10,12 +10,34 @@ the posterior expectation of these picks given the row x:
     unit u of child c:   the sum of G_p over the products p with products[p, c] = u
     input unit k, category c:   F_k where x_v = c;   F_k probs[k, c] where x_v is missing
 
+In a lecture, summed over N rows without missing values; `upward` gives the values of units and products:
+
+>>> def plain_flows(circuit, rows):
+...     values, products = upward(circuit, rows)[:2]                  # of each region (K, N) and (P, N)
+...     flow = [np.zeros_like(value) for value in values]             # F (K, N), filled from the parents
+...     flow[-1][:], counts = 1.0, [None] * len(values)
+...     for r in reversed(range(len(values))):                        # parents before children
+...         region = circuit.regions[r]
+...         if region.is_input:
+...             x = rows[:, region.variable]
+...             counts[r] = flow[r] @ (x[:, None] == np.arange(region.num_categories))       # (K, N) @ (N, C)
+...             continue
+...         share = region.dense_weights()[:, :, None] * products[r] / values[r][:, None]    # (K, P, N), P(pick | x)
+...         edges = flow[r][:, None] * share
+...         counts[r] = edges.sum(axis=2)                                                    # (K, P)
+...         for c, child in enumerate(circuit.vtree.children(r)):
+...             np.add.at(flow[child], region.products[:, c], edges.sum(axis=0))
+...     return counts
+>>> from pcircuit import rat_spn
+>>> circuit, rows = rat_spn([2] * 6, num_units=3, depth=2, rng=0), np.random.default_rng(1).integers(0, 2, (50, 6))
+>>> found = expected_flows(circuit, rows).by_region(circuit)
+>>> all(np.allclose(one, other, rtol=1e-12) for one, other in zip(plain_flows(circuit, rows), found))
+True
+
 Flows of disjoint sets of rows add up, so `Flows` objects can be added: learning from data that is spread over
 machines, or arrives in blocks, is exactly that sum.
 
-The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.kernels.downward`.
-
-Sums over the products that use the same unit: in the downward pass, flows of products become flows of units.
+`downward` is the pass in NumPy, on a block of rows; `pcircuit.kernels.downward` is its compiled twin.
 """
 
 from __future__ import annotations

@@ -4,19 +4,37 @@
     product unit p:               the product over children c of unit products[p, c] of child c
     sum unit k:                   sum_p weights[k, p] * product p
 
-In array form a region takes one gather per child, a product over the children and one matrix product.  A missing
-value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
+In a lecture, for N rows, with the regions in the order in which a circuit lists them, children before parents:
 
-The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all the
-rest.  So the pass stays in the linear domain and, where needed (`kernels.rescaling` decides), takes a power of
-two out of all units of a row; only the root takes a logarithm,
+>>> def plain_values(circuit, rows):                                  # (N, V) categories, -1 where missing
+...     values = []                                                   # of each region (K, N): its K units, N rows
+...     for r, region in enumerate(circuit.regions):
+...         if region.is_input:
+...             x = rows[:, region.variable]
+...             values.append(np.where(x < 0, 1.0, region.probs[:, x]))
+...             continue
+...         product = 1.0
+...         for c, child in enumerate(circuit.vtree.children(r)):
+...             product = product * values[child][region.products[:, c]]      # (P, N)
+...         values.append(region.weights @ product)                   # (K, P) @ (P, N)
+...     return values                                                 # the root has one unit: values[-1][0] is p(x)
+>>> from pcircuit import rat_spn
+>>> circuit, rows = rat_spn([2] * 6, num_units=3, depth=2, rng=0), np.random.default_rng(1).integers(-1, 2, (50, 6))
+>>> bool(np.allclose(np.log(plain_values(circuit, rows)[-1][0]), log_likelihood(circuit, rows), rtol=1e-12))
+True
+
+A missing value costs nothing: summing over the values of a variable replaces its inputs by the sums of their
+probabilities, which are 1.
+
+Likelihoods of many variables are too small for a double, but a logarithm of every unit would cost more than all the
+rest.  So the pass takes powers of two out of all units of a row where they get small (`kernels.rescaling` decides
+where), and only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
 
-`upward` is that pass in NumPy, on the rows of a block; `kernels.upward.upward_regions` is its compiled twin.
-Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
-evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
-(`inference.log_domain`).
+`upward` is that pass in NumPy, on a block of rows; `kernels.upward.upward_regions` is its compiled twin.
+Rows in which one unit falls so far behind another of its region that it would be lost are "suspect": they are
+evaluated again with one logarithm per unit (`inference.log_domain`), as are all rows of a circuit that may overflow.
 """
 
 from __future__ import annotations
@@ -29,7 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_circuit
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_circuit, plain
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import input_values, log_of, log_units, may_overflow
@@ -133,61 +151,11 @@ def log_likelihood(
     return result
 
 
-def _of_densities(block: AtRows) -> Floats:
-    """(n,) log-likelihoods of a block of rows."""
-    logs = log_likelihood(block.circuit, block.codes, n_jobs=1)
-    return np.asarray(logs + block.log_scale.sum(axis=1))
-
-
-def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
-    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
-
-    Shapes: data (N, V) -> (N,).
-    """
-    for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
-        yield log_weight + log_likelihood(circuit, data, n_jobs=n_jobs)
-        if len(mixture.circuits) > MOST_KEEPING:
-            drop_work(circuit)
-
-
-def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
-    """Whether NumPy evaluates so many rows.
-
-    A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
-    """
-    return (
-        circuit.num_regions == 1
-        or may_overflow(circuit)
-        or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
-    )
-
-
-def upward_seconds(circuit: Circuit, num_rows: int) -> float:
-    """About what NumPy takes for one upward pass."""
-    row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
-    return numpy_seconds(circuit.num_regions, row, num_rows)
-
-
-def tiny_circuit() -> Circuit:
-    """A circuit on which kernels are compiled: they do not depend on it."""
-    return Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[0.5, 0.5]]),
-            InputRegion(1, [[0.2, 0.3, 0.5]]),
-            InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
-
-
-EVALUATION = Kernels(
-    "likelihoods",
-    lambda: [log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
-)
-
-
 def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:
-    """The upward pass over a block of rows, in NumPy.
+    """The plain pass of the module's head over a block of rows, with powers of two taken out; in NumPy.
+
+    Lists, one entry a region: values (K, N) of the units that it shows to its parent, values (P, N) of its products
+    (None at a leaf), powers of two that were taken out (N,).  Then which rows are suspect.
 
     Shapes: data (N, V) -> suspect (N,).
     """
@@ -262,6 +230,59 @@ def _rescaled(product: Floats, how: int) -> tuple[Floats, Ints, Bools]:
     recovered = product < -(2.0**RECOVERED)
     product = np.where(small, -(2.0**AFTER_RESCALE), product)
     return np.where(recovered, -(2.0**RECOVERED), product), power, recovered.any(axis=0) | too_low
+
+
+def _of_densities(block: AtRows) -> Floats:
+    """(n,) log-likelihoods of a block of rows."""
+    logs = log_likelihood(block.circuit, block.codes, n_jobs=1)
+    return np.asarray(logs + block.log_scale.sum(axis=1))
+
+
+def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
+    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
+
+    Shapes: data (N, V) -> (N,).
+    """
+    for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
+        yield log_weight + circuit.log_likelihood(data, n_jobs=n_jobs)
+        if len(mixture.circuits) > MOST_KEEPING:
+            drop_work(plain(circuit))
+
+
+def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
+    """Whether NumPy evaluates so many rows.
+
+    A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
+    """
+    return (
+        circuit.num_regions == 1
+        or may_overflow(circuit)
+        or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
+    )
+
+
+def upward_seconds(circuit: Circuit, num_rows: int) -> float:
+    """About what NumPy takes for one upward pass."""
+    row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
+    return numpy_seconds(circuit.num_regions, row, num_rows)
+
+
+def tiny_circuit() -> Circuit:
+    """A circuit on which kernels are compiled: they do not depend on it."""
+    return Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[0.5, 0.5]]),
+            InputRegion(1, [[0.2, 0.3, 0.5]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
+
+
+EVALUATION = Kernels(
+    "likelihoods",
+    lambda: [log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
+)
 
 
 def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:

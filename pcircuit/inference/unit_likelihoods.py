@@ -1,23 +1,11 @@
 """The likelihoods of single units, not only of the root: the hierarchical likelihood vector of the HLD paper.
 
-    l_j(x) = p_j(x_{S_j})        unit j, S_j its scope
+    l_j(x) = p_j(x_{S_j})        unit j ("node" in the paper), S_j its scope
 
 One upward pass computes them all; `node_likelihoods` gives them row by row, and `mean_node_likelihoods` only
-averages them, which is all that a test statistic needs and avoids the table (N, units).
-
-Which units of a circuit make up the hierarchical likelihood vector.
-
-The vector L(x) = (p_n(x_{S_n})) has one coordinate per selected unit n ("node" in the HLD paper): the likelihood
-that unit n gives to the part of x in its scope.  A circuit has units of three kinds,
-
-    "input"      distributions of one variable ("leaf" nodes of the paper)
-    "product"    products of units with disjoint scopes
-    "sum"        mixtures of the products of a region
-
-and a selection is an array of distinct node ids, the numbers that `Circuit.nodes` lists.
-
-    select_nodes     all units of some kinds
-    check_nodes      the same array again if it is a selection, else an error that says what is wrong
+averages them, which is all that a test statistic needs and avoids the table (N, units).  Which units make up the vector
+is an array of distinct node ids, the numbers that `Circuit.nodes` lists: `select_nodes` gives all units of the kinds
+"input" ("leaf" nodes of the paper), "product" and "sum", `check_nodes` refuses what is no selection.
 """
 
 from __future__ import annotations

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from hld.tables.schemas.encoding import EncodingReport
     from hld.tables.schemas.quality import DataQuality
 
+FARTHEST, SMALLEST = 1e6, 1e-9  # ranges beyond training; a range, relative to the numbers in it
+
 
 @dataclass(frozen=True)
 class TableEncoder:
@@ -280,6 +282,29 @@ class TableEncoder:
             if arrays[v] is not None:
                 with contextlib.suppress(ValueError):  # levels that no double holds
                     found[:, v] = numbers_in(self.columns[v], arrays[v])
+        return found
+
+    def values(self, codes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """What a circuit of densities reads: numbers in columns with bins, codes in the others, NaN where missing.
+
+        Parameters
+        ----------
+        codes, numbers : (N, V) arrays
+            What `encode_counting` and `numbers` make of a table.
+
+        Returns
+        -------
+        (N, V) float array
+            Numbers more than `FARTHEST` ranges of training beyond it stand at that distance, infinite ones too.
+        """
+        found = np.where(codes < 0, np.nan, codes)
+        for v, column in enumerate(self.columns):
+            if column.kind in BINNED:
+                reach = FARTHEST * max(
+                    column.high - column.low, SMALLEST * abs(column.high), 1e-100
+                )
+                inside = np.clip(numbers[:, v], column.low - reach, column.high + reach)
+                found[:, v] = np.where(codes[:, v] < 0, np.nan, inside)
         return found
 
     def check(
