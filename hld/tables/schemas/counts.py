@@ -118,7 +118,7 @@ def count_pvalue(
 
 @dataclass(frozen=True, kw_only=True)
 class CountTest:
-    """The outcome of comparing counts with those of other rows, and its share of the level."""
+    """The outcome of comparing counts with those of other rows, and its share of the level; of any, without a law."""
 
     pvalue: float
     share: float
@@ -139,22 +139,15 @@ class CountTest:
         return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
 
 
-def compare_missing(
-    num_train: int,
-    train_missing: list[int] | tuple[int, ...],
-    num_rows: int,
-    missing: list[int],
-) -> CountTest:
-    """Compare the missing values of a batch with those of training.
+def compare_missing(num_train: Any, train_missing: Any, num_rows: int, missing: Any) -> CountTest:
+    """Compare the missing values of a batch with those of other rows, whose number may differ by column.
 
     Shapes: train_missing (V,), missing (V,).
     """
-    pvalues = tuple(
-        count_pvalue(num_train + num_rows, int(k) + int(j), num_rows, int(j))
-        for k, j in zip(train_missing, missing, strict=True)
-    )
-    n, T = (np.full(len(pvalues), rows, dtype=np.int64) for rows in (num_train, num_rows))
-    return of_columns(pvalues, n, np.asarray(train_missing), T, np.asarray(missing), MISSING_SHARE)
+    k, j = np.asarray(train_missing), np.asarray(missing)
+    n, T = (np.broadcast_to(rows, k.shape).astype(np.int64) for rows in (num_train, num_rows))
+    each = zip(*(one.tolist() for one in (n + T, k + j, T, j)), strict=True)
+    return of_columns(tuple(count_pvalue(*one) for one in each), n, k, T, j, MISSING_SHARE)
 
 
 def of_columns(
