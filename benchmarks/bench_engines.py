@@ -57,8 +57,8 @@ SESSIONS = {
     "fit of 100,000 x 50, ten epochs": "rows = table(100_000, 50)\n"
     "pcircuit.fit_em(pcircuit.hclt(rows, 4, rng=0), rows, num_epochs=10, n_jobs=1)",
     "a service: 200 batches of 100 rows": TEST + "for _ in range(200): test(rows[:100])",
-    "a monitor: 1,000 single rows": TEST + "for row in rows: monitor.update(row)",
-    "first `hld test` of a million rows": "from hld.__main__ import main\n"
+    "a monitor: 1,000 single rows": TEST + "for row in rows: monitor.update(row[None])",
+    "first `hld test` of a million rows": "from hld.command import main\n"
     "main(['test', sys.argv[1], sys.argv[2]])",
 }
 MADE = """

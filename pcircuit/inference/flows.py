@@ -22,8 +22,8 @@ In a lecture, summed over N rows without missing values; `upward` gives the valu
 ...             x = rows[:, region.variable]
 ...             counts[r] = flow[r] @ (x[:, None] == np.arange(region.num_categories))       # (K, N) @ (N, C)
 ...             continue
-...         share = region.dense_weights()[:, :, None] * products[r] / values[r][:, None]    # (K, P, N), P(pick | x)
-...         edges = flow[r][:, None] * share
+...         ratio = flow[r] / np.maximum(values[r], 1e-300)           # 0 where a unit is impossible
+...         edges = region.dense_weights()[:, :, None] * products[r] * ratio[:, None]        # (K, P, N)
 ...         counts[r] = edges.sum(axis=2)                                                    # (K, P)
 ...         for c, child in enumerate(circuit.vtree.children(r)):
 ...             np.add.at(flow[child], region.products[:, c], edges.sum(axis=0))
@@ -37,7 +37,7 @@ True
 Flows of disjoint sets of rows add up, so `Flows` objects can be added: learning from data that is spread over
 machines, or arrives in blocks, is exactly that sum.
 
-`downward` is the pass in NumPy, on a block of rows; `kernels.programs.flows` is its compiled twin.
+`downward` is the pass in NumPy, on a block of rows; `pcircuit.kernels.programs.flows` is its compiled twin.
 """
 
 from __future__ import annotations
