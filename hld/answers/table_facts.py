@@ -141,9 +141,8 @@ def quality_of(
         report.of_columns(shown),
         absent,
         extra,
-        missing=None
-        if missing is None
-        else tuple(np.broadcast_arrays(*missing)[i][shown] for i in (0, 1)),
+        missing=missing
+        and (np.broadcast_arrays(*missing)[0][shown], np.asarray(missing[1])[shown]),
         kept=None if new is None else KeptValues(new.shown[shown], new.new[shown]),
     )
 
