@@ -230,7 +230,6 @@ def chow_liu_circuit(
             lambda codes, sizes: chow_liu_circuit(
                 codes, num_categories=sizes, pseudocount=pseudocount, tree=tree
             ),
-            epochs=0,
         )
     rows, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)
