@@ -151,7 +151,7 @@ def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
         means = np.vstack([judge.groups.means[-1, batch], center + differences])
         own, further = np.split(means, [judge.inner.vectors.size], axis=1)
         t = statistics.distances(further, np.append(T, sizes))
-        odd = Deviations(t, statistics.parts, statistics.num_columns + len(statistics.pairs))
+        odd = Deviations(t, statistics.parts, statistics.num_parts)
         row = [odd.beyond(np.inf) for group_statistics.MOST_DEGREES in DEGREES]
         if trial < RANKED or min(row) <= LEVELS[1]:
             together = without_rounding(own[0], own[1:], np.abs(groups.fill))

@@ -137,14 +137,14 @@ def column_shifts(
     O(K) a column, and up to 9,999 draws of K numbers where counts are small.
     """
     pairs = list(zip(reference.counts, batch.counts, strict=True))
-    new, missing = (one or [None] * len(columns) for one in (new, missing))
+    new, missing = new or [None] * len(columns), missing or [None] * len(columns)
     if tests is None or any(one is not None for one in (*new, *missing)):
         pvalues = [
             _together(
                 homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
                 if tests is None
                 else float(tests[0, v]),
-                None if new[v] is None else new[v].pvalue,
+                getattr(new[v], "pvalue", None),
                 missing[v],
             )
             for v, (expected, observed) in enumerate(pairs)

@@ -108,19 +108,17 @@ def held_of(detector: Any, codes: np.ndarray | None) -> Held | None:
         rows, by_column, num_new, odd = judge.held(codes)
         none = detector.profile_.edges[:0]
         counts = Profile(rows, by_column, none, (), detector.profile_.laws, odd=odd)
-        shown, number = (np.array([f(one) for one in by_column]) for f in (_shown, np.sum))
-        missing, new = (number, number - shown), KeptValues(shown, np.minimum(num_new, shown))
+        number, holes = (np.array([f(one) for one in by_column]) for f in (np.sum, lambda n: n[-1]))
+        missing, new = (
+            (number, holes),
+            KeptValues(number - holes, np.minimum(num_new, number - holes)),
+        )
     else:
         return None
     if not detector.missingness:
         missing = new = None
     odd = () if watched is None else watched.scores.odd
     return Held(encoder.columns, encoder.ordered, counts, odd, missing, new)
-
-
-def _shown(counts: np.ndarray) -> int:
-    """How many rows show a column."""
-    return int(counts[:-1].sum())
 
 
 def quality_of(
@@ -141,9 +139,8 @@ def quality_of(
         report.of_columns(shown),
         absent,
         extra,
-        missing=None
-        if missing is None
-        else tuple(np.broadcast_arrays(*missing)[i][shown] for i in (0, 1)),
+        missing=missing
+        and (np.broadcast_arrays(*missing)[0][shown], np.asarray(missing[1])[shown]),
         kept=None if new is None else KeptValues(new.shown[shown], new.new[shown]),
     )
 

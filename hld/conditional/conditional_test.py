@@ -151,6 +151,7 @@ class ConditionalTest:
     columns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     bits: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
     kind = "covariates"
+    compared = "rows with such covariates"
 
     @property
     def given(self) -> np.ndarray:

@@ -311,12 +311,13 @@ class HLDDetector(Estimator):
             batch, groups = with_groups(self, batch)
             batch = read_table(batch)
             marks = new_marks(self, batch.num_rows)
-            rows, *said = self.encoder_.encode_counting(batch, marks)
+            rows, report, absent, extra = self.encoder_.encode_counting(batch, marks)
             further = cells_of(self, batch, marks)
             judged = test_rows(self, batch, rows)
         warn_of_several(groups, stacklevel=2)
         return with_evidence(
-            self, *judge_rows(self, judged, rows, marks, said, further, alpha=alpha)
+            self,
+            *judge_rows(self, judged, rows, marks, (report, absent, extra), further, alpha=alpha),
         )
 
     def test_by(
@@ -649,7 +650,7 @@ def judge_rows(
     rows: np.ndarray,
     codes: np.ndarray,
     marks: np.ndarray,
-    said: Sequence[Any],
+    said: tuple[Any, Any, Any],
     further: dict[str, Any],
     *,
     alpha: float,

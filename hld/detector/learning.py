@@ -130,7 +130,8 @@ def learn_detector(
     circuit, history, num_learned = learner(start, learned, encoder)
     show("rows held out, and what they show of each column and pair")
     known["profile"] = with_associations(known["profile"], circuit, kept)
-    watched, further, own = None, {}, None
+    further: dict[str, Any] = {}
+    watched, own = None, None
     chosen = kept_rows if kept is None or len(kept) < len(data) else np.arange(len(data))
     if kept is not None:
         marks = np.zeros((columns.num_rows, len(encoder.columns)), np.uint8)

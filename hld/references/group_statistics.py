@@ -238,7 +238,8 @@ class GroupStatistics:
         fits = [(one >= 0).all() and (one < V).all() for one in (numeric, pairs, *counted)]
         if not all(fits) or not (scale[1] > 0).all() or (np.abs(scores) > LARGEST_SCORE).any():
             raise ValueError("the statistics of groups do not fit the columns")
-        return cls(V, numeric, scale, pairs, scores, *counted, cuts, odd)
+        missing, new = counted
+        return cls(V, numeric, scale, pairs, scores, missing, new, cuts, odd)
 
 
 def no_statistics(num_columns: int) -> GroupStatistics:
@@ -282,7 +283,9 @@ def group_statistics(
             if np.isfinite(width) and width > 0:
                 numeric.append(v)
                 scale.append((center, width))
-    odd = () if circuit is None else tuple(ODDNESS)
+    cuts = []
+    if circuit is not None:
+        cuts = [_cuts(one.values(circuit, codes, None)) for one in ODDNESS.values()]
     found = [_canonical(codes, u, v, num_categories) for u, v in edges.tolist()]
     best = np.argsort([-strength for strength, _ in found], kind="stable")[:MOST_PAIRS]
     scores = np.array([found[e][1] for e in best.tolist()]).reshape(-1, 2, max(num_categories))
@@ -294,10 +297,8 @@ def group_statistics(
         scores.swapaxes(0, 1),
         np.arange(codes.shape[1] if counts_missing else 0),
         np.array(timeless, dtype=np.int64),
-        np.array([_cuts(ODDNESS[name].values(circuit, codes, None)) for name in odd]).reshape(
-            -1, len(CUTS) + 1
-        ),
-        odd,
+        np.array(cuts).reshape(-1, len(CUTS) + 1),
+        tuple(ODDNESS)[: len(cuts)],
     )
 
 
