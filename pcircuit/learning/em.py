@@ -91,15 +91,17 @@ from pcircuit.inference.flows import (
     density_flows,
     expected_flows,
     flow_seconds,
+    flows_in_numpy,
     region_slices,
 )
-from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, log_parts, tiny_circuit
+from pcircuit.inference.likelihood import log_likelihood, log_parts, tiny_circuit
 from pcircuit.inference.sampling import sample
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import pack, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
+from pcircuit.learning.densities import with_densities
 
 EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
@@ -238,7 +240,7 @@ class _TableSteps:
     def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
         self._start, self._packed, self._free = circuit, pack(circuit), []  # type: ignore[var-annotated]
         seconds = flow_seconds(circuit, len(rows)) * num_epochs
-        self._in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
+        self._in_numpy = flows_in_numpy(circuit, EM, seconds)
         self._same_rows = same_rows
 
     @property
@@ -397,12 +399,7 @@ def _averaged(
     )
 
 
-EM = Kernels(
-    "EM",
-    lambda: [
-        fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS
-    ],
-)
+EM = Kernels("EM", lambda: fit_em(tiny_circuit(), np.zeros((1, 2), dtype=np.int64), num_epochs=1))
 
 
 def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
@@ -418,12 +415,13 @@ def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: f
 
 def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
-    from pcircuit.kernels.em_steps import maximize
+    from pcircuit.kernels.em_steps import share, slices_of
 
-    new = packed._replace(
-        weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables)
-    )
-    still = maximize(packed, edges, inputs, float(pseudocount), new.weights, new.tables)
+    weights, tables = np.empty_like(packed.weights), np.ones_like(packed.tables)
+    of_inputs, of_sums = slices_of(packed)
+    still = share(inputs, packed.tables, *of_inputs, float(pseudocount), tables)
+    still &= share(edges, packed.weights, *of_sums, float(pseudocount), weights)
+    new = packed._replace(weights=weights, tables=tables)
     return new if still else with_plan(new)
 
 
