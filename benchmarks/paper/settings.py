@@ -10,8 +10,6 @@ share it.  A *profile* is a list of cells with settings:
 `VARIANTS` change one choice at a time that the paper leaves open.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass, field, replace
 
@@ -19,8 +17,7 @@ from . import datasets
 from .datasets import Choices
 
 IMAGE_CHOICES = Choices(pixel_threshold=64.0)
-RUNS = 5  # splits and starts of each tabular circuit
-ADDED_RUNS = 3  # of them with `additions`, of Sensorless one
+RUNS = 5  # splits and starts of each tabular circuit, all with `additions` but for the panel
 SENSORLESS_RUNS = 10  # FPR_data of HLD at T = 1000 lies between .3 and 1 over them
 STEP = {
     "em_batch_size": 512,
@@ -233,7 +230,7 @@ def repetition(cell, run) -> Cell:
         model_seed=run,
         mmd_long_trials=0,
         panel_trials=0,
-        additions=run < ADDED_RUNS and cell.settings.additions and cell.dataset != "sensorless",
+        additions=run < RUNS and cell.settings.additions,
         choices=replace(cell.settings.choices, split_seed=run),
     )
     if settings.mmd_trials > 100:

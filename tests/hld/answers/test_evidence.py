@@ -163,6 +163,9 @@ def test_a_column_with_more_missing_cells_is_called_whatever_its_bins_do():
         result = detector.test(with_holes(300, 0.1, np.random.default_rng(seed)))
         assert result.columns[0].name == "x4"
         assert result.columns[0].adjusted <= 1e-4
+    missing = result.evidence.missing
+    assert result.evidence.of_columns([1, 4]).missing == (missing[1], missing[4])
+    assert (missing[1], missing[4] < 1e-4) == (None, True)
 
 
 def test_numbers_beyond_the_range_are_a_share_of_rows_as_those_of_bins_are():

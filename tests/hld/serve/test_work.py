@@ -33,6 +33,9 @@ def test_reports_are_of_the_result_that_is_asked_for_and_the_last_ones_are_kept(
         with pytest.raises(Refusal, match="the last 32 are kept"):
             work.report_page(model, key)
     assert model.results.find(keys[0]) is result
+    heard, moved = work.heard_by(model), len(shop["moved"])
+    assert (heard["batches"], heard["last_shift"]["rows"]) == (1 + MOST_RESULTS, moved)
+    assert heard["rows"] == moved + MOST_RESULTS * result.num_samples
 
 
 def test_warming_up_keeps_no_result_and_shows_the_monitor_no_row(model):
