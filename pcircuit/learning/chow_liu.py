@@ -56,7 +56,7 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import Evidence, Floats, Ints, check_integers, check_memory, check_number
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
-from pcircuit.learning.densities import start_of_densities
+from pcircuit.learning.em import start_of_densities
 from pcircuit.learning.pair_counts import (
     checked_table,
     checked_weights,

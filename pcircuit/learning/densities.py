@@ -11,7 +11,6 @@ Weights of sums stay as they are.  So EM for densities begins where that for cod
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,32 +20,10 @@ from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import float_table
 from pcircuit.inference.flows import expected_flows
-from pcircuit.learning.em import fit_em
 from pcircuit.leaves.choice import Family, coded, families_of, units_like
 from pcircuit.regions import Categorical, InputRegion
 
-WARM_EPOCHS = 10  # of EM on codes
 PRIOR_WEIGHT = 1.0  # pseudocount of the first units: one without rows gets those of the column
-
-
-def start_of_densities(
-    data: ArrayLike,
-    leaves: Any,
-    start: Callable[[Ints, Ints], Circuit],
-    *,
-    epochs: int = WARM_EPOCHS,
-) -> Circuit:
-    """The circuit of densities whose structure `start` makes of a table of codes and their numbers.
-
-    Shapes: data (N, V).
-    """
-    table = float_table(data)
-    families = families_of(leaves, table)
-    codes, numbers = coded(table, families)
-    circuit = start(codes, numbers)
-    if epochs:
-        circuit, _ = fit_em(circuit, codes, num_epochs=epochs, pseudocount=PRIOR_WEIGHT)
-    return with_families(circuit, table, codes, families)
 
 
 def with_densities(circuit: Circuit, data: ArrayLike, leaves: Any) -> Circuit:

@@ -83,7 +83,7 @@ from pcircuit.circuit import (
     check_distribution,
     check_mixture,
 )
-from pcircuit.evidence import MOST_WEIGHT, check_evidence, check_values, row_weights
+from pcircuit.evidence import MOST_WEIGHT, check_evidence, check_values, float_table, row_weights
 from pcircuit.inference.densities import with_leaves
 from pcircuit.inference.flows import (
     Flows,
@@ -100,7 +100,10 @@ from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import pack, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
+from pcircuit.learning.densities import PRIOR_WEIGHT, with_densities, with_families
+from pcircuit.leaves.choice import coded, families_of
 
+WARM_EPOCHS = 10  # on codes, where densities begin
 EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 
@@ -186,8 +189,6 @@ def fit_em(
     """
     check_distribution(circuit)
     if leaves is not None:
-        from pcircuit.learning.densities import with_densities  # which begins with EM of tables
-
         circuit = with_densities(circuit, data, leaves)
     rows = (check_evidence if circuit.is_categorical else check_values)(circuit, data)
     row_weight = row_weights(weights, len(rows))
@@ -232,6 +233,26 @@ def fit_em(
     circuit = em.circuit
     history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
     return circuit, np.array(history)
+
+
+def start_of_densities(
+    data: ArrayLike,
+    leaves: Any,
+    start: Callable[[Ints, Ints], Circuit],
+    *,
+    epochs: int = WARM_EPOCHS,
+) -> Circuit:
+    """The circuit of densities whose structure `start` makes of a table of codes and their numbers.
+
+    Shapes: data (N, V).
+    """
+    table = float_table(data)
+    families = families_of(leaves, table)
+    codes, numbers = coded(table, families)
+    circuit = start(codes, numbers)
+    if epochs:
+        circuit, _ = fit_em(circuit, codes, num_epochs=epochs, pseudocount=PRIOR_WEIGHT)
+    return with_families(circuit, table, codes, families)
 
 
 class _TableSteps:

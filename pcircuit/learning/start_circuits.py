@@ -78,7 +78,7 @@ from pcircuit.arguments import (
 )
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
-from pcircuit.learning.densities import start_of_densities
+from pcircuit.learning.em import start_of_densities
 from pcircuit.learning.pair_counts import checked_table
 from pcircuit.regions import LeafFamily
 from pcircuit.vtree import VTree
