@@ -63,12 +63,10 @@ def pictures():
     yield "learning", lambda ax: pcircuit.plot_learning(steps, rows, ax=ax)
     yield "moments", lambda ax: pcircuit.plot_covariance(steps[-1].exact_moments(), ax=ax)
 
-    table, benign = load_breast_cancer(return_X_y=True, as_frame=True)
-    healthy, sick = table[benign == 1], table[benign == 0]
-    detector = hld.HLDDetector(metric="euclidean").fit(healthy[::2])
-    batch = np.vstack([healthy[1::2].head(30), sick.head(10)])
-    result = detector.test(batch)
-    yield "null_law", lambda ax: hld.plots.null_law(detector.test_, result, ax)
+    healthy, sick = rows[data.target == 1], rows[data.target == 0]
+    test = hld.HLDTest(pcircuit.hclt(healthy, num_latents=3).fit_em(healthy, num_epochs=25)[0])
+    result = test(np.vstack([healthy[:32], sick[:8]]))
+    yield "null_law", lambda ax: hld.plots.null_law(test, result, ax)
     yield "way", way
 
 

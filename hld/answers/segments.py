@@ -23,7 +23,6 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,9 +42,7 @@ from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
 from hld.tables.forms import exact_column
-from hld.tables.schemas.counts import KeptValues
-from hld.tables.schemas.encoding import EncodingReport, reports_of_parts
-from hld.tables.schemas.quality import DataQuality, data_quality
+from hld.tables.schemas.encoding import reports_of_parts
 from hld.tables.shown_names import in_one_line, listed, visible
 from pcircuit.arguments import check_choice, check_fraction
 
@@ -244,15 +241,16 @@ def judge_segments(
     judged = np.split(values[order], starts[1:])
     reports = reports_of_parts(encoder.columns, codes, marks, starts)
     places = np.split(order, starts[1:])
-    counts = partial(batch_profile, detector)
     results = [
         judge(
-            judged_rows,
-            _quality(detector, report, hidden, absent, extra),
-            counts(one, own),
+            read_rows,
+            one,
+            own,
+            (report, absent, extra),
             {name: cells.rows(some, hidden) for name, cells in further.items()},
-        )
-        for judged_rows, one, own, report, some in zip(
+            hidden=hidden,
+        )[0]
+        for read_rows, one, own, report, some in zip(
             judged, rows, own_marks, reports, places, strict=True
         )
     ]
@@ -265,7 +263,7 @@ def judge_segments(
     ]:
         evidence = evidence_of(
             detector,
-            counts(rows[i]),
+            batch_profile(detector, rows[i]),
             results[i].data_quality,
             results[i].column_pvalues,
             results[i].pair_pvalues,
@@ -287,39 +285,6 @@ def judge_segments(
         procedure,
         least,
         tuple(encoder.names[v] for v in own),
-    )
-
-
-def _quality(
-    detector: Any, report: EncodingReport, hidden: list[int], absent: list[str], extra: list[str]
-) -> DataQuality:
-    """The data quality of one segment and its tests, without the columns that are hidden from it."""
-    alone, trained, kept = (
-        detector.judge_ is detector.test_,
-        detector.schema_.trained,
-        detector.new_values_,
-    )
-    columns = detector.encoder_.columns
-    if hidden:
-        shown = [v for v in range(len(columns)) if v not in hidden]
-        columns = tuple(columns[v] for v in shown)
-        trained = None if trained is None else (trained[0], [trained[1][v] for v in shown])
-        kept = None if kept is None else KeptValues(kept.shown[shown], kept.new[shown])
-        report = EncodingReport(
-            report.num_rows,
-            *(
-                getattr(report, name)[shown]
-                for name in ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
-            ),
-        )
-    return data_quality(
-        columns,
-        trained,
-        report,
-        absent,
-        extra,
-        kept=kept if alone else None,
-        is_tested=detector.missingness and alone,
     )
 
 

@@ -15,16 +15,20 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hld.answers.profile import Profile
 from hld.answers.progress import shown_steps
 from hld.answers.table_facts import (
     batch_profile,
     cells_of,
     evidence_of,
+    held_of,
     new_marks,
+    quality_of,
     test_rows,
 )
 from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
@@ -303,32 +307,17 @@ class HLDDetector(Estimator):
         alpha = check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
             return _judge_summary(self, batch, alpha)
-        alone = (
-            self.judge_ is self.test_
-        )  # shares and counts are tested as those of independent rows
         with table_called("batch"):  # which is how errors about a `table` are to speak of it
             batch, groups = with_groups(self, batch)
             batch = read_table(batch)
             marks = new_marks(self, batch.num_rows)
-            rows, quality = self.encoder_.check(
-                batch,
-                self.schema_.trained,
-                kept=self.new_values_ if alone else None,
-                is_tested=self.missingness and alone,
-                marks=marks,
-            )
+            rows, *said = self.encoder_.encode_counting(batch, marks)
             further = cells_of(self, batch, marks)
             judged = test_rows(self, batch, rows)
         warn_of_several(groups, stacklevel=2)
-        counts = batch_profile(self, rows, marks)
-        result = with_quality(
-            lambda level: self.judge_(judged, level, **further),
-            quality,
-            alpha,
-            witnesses_of(self, counts),
+        return with_evidence(
+            self, *judge_rows(self, judged, rows, marks, said, further, alpha=alpha)
         )
-        evidence = evidence_of(self, counts, quality, result.column_pvalues, result.pair_pvalues)
-        return replace(result, evidence=evidence)
 
     def test_by(
         self,
@@ -381,12 +370,7 @@ class HLDDetector(Estimator):
         alpha = check_fraction(alpha, "alpha")
         return judge_segments(
             self,
-            lambda rows, quality, counts, further: with_quality(
-                lambda level: self.judge_(rows, level, **further),
-                quality,
-                alpha,
-                witnesses_of(self, counts),
-            ),
+            partial(judge_rows, self, alpha=alpha),
             table,
             by,
             alpha,
@@ -660,6 +644,37 @@ class HLDDetector(Estimator):
         return sklearn_tags("outlier_detector")
 
 
+def judge_rows(
+    detector: Any,
+    rows: np.ndarray,
+    codes: np.ndarray,
+    marks: np.ndarray,
+    said: Sequence[Any],
+    further: dict[str, Any],
+    *,
+    alpha: float,
+    hidden: Sequence[int] = (),
+) -> tuple[HLDResult, Profile]:
+    """The result of rows as a judge reads them, and their counts; `said` is what the encoder says of them.
+
+    Shapes: rows, codes, marks (T, V).
+    """
+    held, counts = held_of(detector, codes), batch_profile(detector, codes, marks)
+    result = with_quality(
+        lambda level: detector.judge_(rows, level, **further),
+        quality_of(detector, *said, held, hidden),
+        alpha,
+        witnesses_of(detector, held, counts),
+    )
+    return result, counts
+
+
+def with_evidence(detector: Any, result: HLDResult, counts: Profile) -> HLDResult:
+    """The result with what the counts say of its columns and pairs."""
+    tests = result.data_quality, result.column_pvalues, result.pair_pvalues
+    return replace(result, evidence=evidence_of(detector, counts, *tests))
+
+
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch of which a fitted detector has a summary."""
     check_summary(summary, "batch")
@@ -671,7 +686,8 @@ def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDRes
     summary, quality, evidence = facts_of(detector, summary)
     if quality is None:
         return detector.test_(summary, alpha)
-    found = witnesses_of(detector, None if evidence is None else evidence.batch)
+    counts = None if evidence is None else evidence.batch
+    found = witnesses_of(detector, held_of(detector, None), counts)
     result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, found)
     return replace(result, evidence=evidence)
 

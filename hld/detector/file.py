@@ -91,7 +91,7 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         "params": plain_params(params),
         "schema": fitted["schema"].to_dict(),
         "num_train": fitted["num_train"],
-        "offset": _offset_form(fitted["offset"]),
+        "offset": "-inf" if fitted["offset"] == -np.inf else fitted["offset"],
         "test": {**asdict(test.settings), "calibration": scalars},
     }
     arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, to_arrays(fitted["circuit"]))
@@ -204,11 +204,6 @@ def _read_densities(encoder: Any, arrays: dict[str, Any]) -> pcircuit.Circuit:
     if tuple(densities.num_categories) != expected:
         raise ValueError("encoder and densities disagree about which columns are numbers")
     return densities
-
-
-def _offset_form(offset: float) -> Any:
-    """The offset of single rows as JSON holds it: -inf is text."""
-    return "-inf" if offset == -np.inf else offset
 
 
 def _read_offset(value: Any) -> Any:

@@ -22,6 +22,7 @@ import pcircuit
 from hld.answers.table_facts import table_facts
 from hld.conditional.conditional_test import build_judge
 from hld.conditional.covariates import covariate_mask
+from hld.conditional.held_counts import row_events
 from hld.detector.estimator import row_offset
 from hld.detector.file import check_storable
 from hld.detector.odd_columns import examine_columns, warn_of_repeated
@@ -115,7 +116,7 @@ def learn_detector(
         learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"]
     )
     known = table_facts(encoder, columns, learned_rows, learned if kept is None else kept, tree)
-    known["profile"] = with_laws(known["profile"], encoder.columns, kept)
+    known["profile"] = with_laws(known["profile"], encoder.columns, kept, covariates)
     learner = _fit_here(options, progress) if learner is None else learner
     start = pcircuit.hclt(
         learned,
@@ -136,6 +137,9 @@ def learn_detector(
         encoder.encode_counting(columns, marks)
         own = marks[chosen]
         watched = watched_rows(circuit, tree, learned, kept, marks=own, ordered=encoder.ordered)
+        if covariates is not None:
+            odd = watched.scores.odd_bins(kept, own * ~covariates)
+            further = {"events": row_events(kept, own, odd)}
         if labels is not None or order is not None:
             numbers = encoder.numbers(columns)
             further = {
@@ -147,6 +151,7 @@ def learn_detector(
                     encoder.ordered,
                     known["profile"].edges,
                     counts_missing=options["missingness"],
+                    circuit=circuit,
                 ),
             }
     show(f"means, spread and law of {circuit.num_nodes} units")

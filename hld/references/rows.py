@@ -37,7 +37,7 @@ from pcircuit.evidence import is_missing
 if TYPE_CHECKING:
     from hld.vectors.linear_maps import LinearMap, Scaled, SparseRows, Stretched, Window
 
-DENSE = 8  # rows to each one drawn, up to which dense weights take less time than sparse ones
+DENSE = 20  # rows to each one drawn, up to which dense weights take less time than sparse ones
 FEW = 500  # coordinates, whose covariance is mapped as it is
 MANY_ROWS, MANY_BYTES, MOST_BYTES = (
     20_000,

@@ -16,12 +16,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import pcircuit
-from hld.nulls.limit_law import LimitLaw, limit_law
+from hld.nulls.limit_law import limit_law
 from hld.nulls.null import Null, PValue
 from hld.nulls.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.references.available import MOST_PAIRED, Shown, correlations, shown, weights
@@ -29,9 +29,6 @@ from hld.references.covariances import through
 from hld.vectors.linear_maps import Scaled, Window
 from hld.vectors.row_vectors import RowVectors, some_rows
 from pcircuit.evidence import is_missing
-
-if TYPE_CHECKING:
-    from hld.vectors.linear_maps import SparseRows, Stretched
 
 MOST_HOLED = 64  # batches with holes whose laws are remembered
 
@@ -178,18 +175,13 @@ class RowBatch:
                 batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k
             )
             found = known[key] = tuple(
-                _own_law(metric, own, law) for law, metric in zip(laws, parts.metrics, strict=True)
+                # corrected for T as without holes
+                replace(limit_law(through(metric, own)), excess=law.excess, _prepared={})
+                for law, metric in zip(laws, parts.metrics, strict=True)
             )
             for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion
                 known.pop(oldest, None)
         return found
-
-
-def _own_law(
-    metric: Scaled | SparseRows | Stretched, covariance: np.ndarray, law: LimitLaw
-) -> LimitLaw:
-    """The law of a metric for the covariance of one batch, corrected for T as without holes."""
-    return replace(limit_law(through(metric, covariance)), excess=law.excess, _prepared={})
 
 
 def row_factors(g: np.ndarray, own: np.ndarray, T: int, counts: np.ndarray, k: int) -> np.ndarray:

@@ -32,7 +32,7 @@ where), and only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
 
-`upward` is that pass in NumPy, on a block of rows; `kernels.upward.upward_regions` is its compiled twin.
+`upward` is that pass in NumPy, on a block of rows; `kernels.programs.evaluation` is its compiled twin.
 Rows in which one unit falls so far behind another of its region that it would be lost are "suspect": they are
 evaluated again with one logarithm per unit (`inference.log_domain`), as are all rows of a circuit that may overflow.
 """
@@ -53,10 +53,9 @@ from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import input_values, log_of, log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.kernels.engine import Kernels, numpy_seconds
-from pcircuit.kernels.layouts import stack_layout
 from pcircuit.kernels.packed import FIRST_CHILD
 from pcircuit.kernels.packing import pack
-from pcircuit.kernels.readers import NOTHING
+from pcircuit.kernels.programs import TILE_ROWS, evaluation
 from pcircuit.kernels.rescaling import (
     AFTER_RESCALE,
     LIFT_HERE,
@@ -68,7 +67,7 @@ from pcircuit.kernels.rescaling import (
     RESCALE_RISKY,
     RISKY_TOP,
 )
-from pcircuit.kernels.tile import TILE_ROWS, borrow, drop_work, free_work, load_group, new_work
+from pcircuit.kernels.tile import MOST_CATEGORIES, borrow, drop_work, free_work, new_work
 from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the L2 cache
@@ -79,7 +78,7 @@ MOST_KEEPING = (
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
 UNIT_SECONDS, WEIGHT_SECONDS = 1e-8, 1.5e-10  # of NumPy, for a row
 LOG_2 = float(np.log(2.0))
-ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
+NO_SUMS = np.empty(0)  # of a pass to the root
 
 
 def log_likelihood(
@@ -252,10 +251,12 @@ def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> I
 def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
     """Whether NumPy evaluates so many rows.
 
-    A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
+    A circuit of one region needs no kernel, codes of the kernels have 16 bits, and a circuit that may overflow is
+    evaluated by logarithms.
     """
     return (
         circuit.num_regions == 1
+        or max(circuit.num_categories) > MOST_CATEGORIES
         or may_overflow(circuit)
         or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
     )
@@ -280,8 +281,7 @@ def tiny_circuit() -> Circuit:
 
 
 EVALUATION = Kernels(
-    "likelihoods",
-    lambda: [log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
+    "likelihoods", lambda: log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=np.int64))
 )
 
 
@@ -312,18 +312,17 @@ def _root_of_chunk(
     circuit: Circuit, data: Evidence, start: int, stop: int, result: Floats, free: list[Any]
 ) -> Ints | None:
     """Fill result[start:stop] by the kernel, group by group; returns the rows to do again, or None."""
-    from pcircuit.kernels.tiles import upward_tiles
-
-    packed, layout = pack(circuit), stack_layout(circuit)
-    tile, group = work = borrow(free, lambda: new_work(circuit, layout, 1, STACK_BYTES))
+    packed = pack(circuit)
+    program = evaluation(packed)
+    work = borrow(free, program, lambda: new_work(circuit, packed, program, STACK_BYTES))
     suspects = []
-    for lo in range(start, stop, len(group.roots)):
-        rows = min(len(group.roots), stop - lo)
-        load_group(circuit, packed.categories, data, lo, lo + rows, group)
-        upward_tiles(packed, layout, tile, group, rows, NOTHING)
-        log_root(group.roots[:rows], group.exponents[:rows], result[lo : lo + rows])
-        if group.suspects[:rows].any():
-            suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
+    for lo in range(start, stop, len(work.rows)):
+        hi = min(lo + len(work.rows), stop)
+        work.load(circuit, data, lo, hi)
+        root, exponents, suspect = work.run(packed, hi - lo, NO_SUMS, NO_SUMS)
+        log_root(root, exponents, result[lo:hi])
+        if len(suspect):
+            suspects.append(lo + suspect)
     free.append(work)
     return np.concatenate(suspects) if suspects else None
 

@@ -56,7 +56,7 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import Evidence, Floats, Ints, check_integers, check_memory, check_number
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
-from pcircuit.learning.em import start_of_densities
+from pcircuit.learning.densities import start_of_densities
 from pcircuit.learning.pair_counts import (
     checked_table,
     checked_weights,
@@ -230,7 +230,6 @@ def chow_liu_circuit(
             lambda codes, sizes: chow_liu_circuit(
                 codes, num_categories=sizes, pseudocount=pseudocount, tree=tree
             ),
-            epochs=0,
         )
     rows, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)

@@ -11,6 +11,7 @@ Weights of sums stay as they are.  So EM for densities begins where that for cod
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,19 @@ from pcircuit.leaves.choice import Family, coded, families_of, units_like
 from pcircuit.regions import Categorical, InputRegion
 
 PRIOR_WEIGHT = 1.0  # pseudocount of the first units: one without rows gets those of the column
+
+
+def start_of_densities(
+    data: ArrayLike, leaves: Any, start: Callable[[Ints, Ints], Circuit]
+) -> Circuit:
+    """The circuit of densities for that which `start` learns of a table of codes and their numbers.
+
+    Shapes: data (N, V).
+    """
+    table = float_table(data)
+    families = families_of(leaves, table)
+    codes, numbers = coded(table, families)
+    return with_families(start(codes, numbers), table, codes, families)
 
 
 def with_densities(circuit: Circuit, data: ArrayLike, leaves: Any) -> Circuit:

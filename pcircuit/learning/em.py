@@ -83,7 +83,7 @@ from pcircuit.circuit import (
     check_distribution,
     check_mixture,
 )
-from pcircuit.evidence import MOST_WEIGHT, check_evidence, check_values, float_table, row_weights
+from pcircuit.evidence import MOST_WEIGHT, check_evidence, check_values, row_weights
 from pcircuit.inference.densities import with_leaves
 from pcircuit.inference.flows import (
     Flows,
@@ -91,19 +91,18 @@ from pcircuit.inference.flows import (
     density_flows,
     expected_flows,
     flow_seconds,
+    flows_in_numpy,
     region_slices,
 )
-from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, log_parts, tiny_circuit
+from pcircuit.inference.likelihood import log_likelihood, log_parts, tiny_circuit
 from pcircuit.inference.sampling import sample
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import pack, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
-from pcircuit.learning.densities import PRIOR_WEIGHT, with_densities, with_families
-from pcircuit.leaves.choice import coded, families_of
+from pcircuit.learning.densities import with_densities
 
-WARM_EPOCHS = 10  # on codes, where densities begin
 EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 
@@ -235,33 +234,13 @@ def fit_em(
     return circuit, np.array(history)
 
 
-def start_of_densities(
-    data: ArrayLike,
-    leaves: Any,
-    start: Callable[[Ints, Ints], Circuit],
-    *,
-    epochs: int = WARM_EPOCHS,
-) -> Circuit:
-    """The circuit of densities whose structure `start` makes of a table of codes and their numbers.
-
-    Shapes: data (N, V).
-    """
-    table = float_table(data)
-    families = families_of(leaves, table)
-    codes, numbers = coded(table, families)
-    circuit = start(codes, numbers)
-    if epochs:
-        circuit, _ = fit_em(circuit, codes, num_epochs=epochs, pseudocount=PRIOR_WEIGHT)
-    return with_families(circuit, table, codes, families)
-
-
 class _TableSteps:
     """Both steps of EM where all leaves are tables: parameters stay packed from one step to the next."""
 
     def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
         self._start, self._packed, self._free = circuit, pack(circuit), []  # type: ignore[var-annotated]
         seconds = flow_seconds(circuit, len(rows)) * num_epochs
-        self._in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
+        self._in_numpy = flows_in_numpy(circuit, EM, seconds)
         self._same_rows = same_rows
 
     @property
@@ -420,12 +399,7 @@ def _averaged(
     )
 
 
-EM = Kernels(
-    "EM",
-    lambda: [
-        fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS
-    ],
-)
+EM = Kernels("EM", lambda: fit_em(tiny_circuit(), np.zeros((1, 2), dtype=np.int64), num_epochs=1))
 
 
 def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
@@ -441,12 +415,13 @@ def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: f
 
 def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
-    from pcircuit.kernels.em_steps import maximize
+    from pcircuit.kernels.em_steps import share, slices_of
 
-    new = packed._replace(
-        weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables)
-    )
-    still = maximize(packed, edges, inputs, float(pseudocount), new.weights, new.tables)
+    weights, tables = np.empty_like(packed.weights), np.ones_like(packed.tables)
+    of_inputs, of_sums = slices_of(packed)
+    still = share(inputs, packed.tables, *of_inputs, float(pseudocount), tables)
+    still &= share(edges, packed.weights, *of_sums, float(pseudocount), weights)
+    new = packed._replace(weights=weights, tables=tables)
     return new if still else with_plan(new)
 
 

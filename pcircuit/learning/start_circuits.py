@@ -78,11 +78,13 @@ from pcircuit.arguments import (
 )
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
-from pcircuit.learning.em import start_of_densities
+from pcircuit.learning.densities import PRIOR_WEIGHT, start_of_densities
+from pcircuit.learning.em import fit_em
 from pcircuit.learning.pair_counts import checked_table
 from pcircuit.regions import LeafFamily
 from pcircuit.vtree import VTree
 
+WARM_EPOCHS = 10  # of EM on codes, before densities take their place
 PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 
 
@@ -156,7 +158,7 @@ def rat_spn(
         raise ValueError("`data` and `leaves` must be given together, instead of `num_categories`")
     if data is not None:
         return start_of_densities(
-            data, leaves, lambda codes, sizes: rat_spn(sizes, num_units, depth, rng)
+            data, leaves, lambda codes, sizes: _warm(rat_spn(sizes, num_units, depth, rng), codes)
         )
     expected = "a whole number of at least 1 for each variable (for 14 binary ones [2] * 14)"
     categories = check_integers(num_categories, "num_categories", expected, 1)  # type: ignore[arg-type]
@@ -174,6 +176,14 @@ def rat_spn(
         lambda v, rows: random_rows(rows, categories[v], rng),
         lambda rows: random_rows(rows, num_units, rng),
     )
+
+
+def _warm(circuit: Circuit, codes: Ints) -> Circuit:
+    """The circuit after a few epochs of EM, so that its states mean something.
+
+    Shapes: codes (N, V).
+    """
+    return fit_em(circuit, codes, num_epochs=WARM_EPOCHS, pseudocount=PRIOR_WEIGHT)[0]
 
 
 def _elementwise(
@@ -330,7 +340,9 @@ def hclt(
         return start_of_densities(
             data,
             leaves,
-            lambda codes, sizes: hclt(codes, num_latents, sizes, pseudocount, rng, tree=tree),
+            lambda codes, sizes: _warm(
+                hclt(codes, num_latents, sizes, pseudocount, rng, tree=tree), codes
+            ),
         )
     table, categories = checked_table(data, num_categories)
     num_latents = check_whole_number(num_latents, "num_latents", 1)

@@ -311,10 +311,6 @@ class TableEncoder:
         self,
         table: Any,
         trained: tuple[Any, ...] | None = None,
-        *,
-        kept: Any = None,
-        is_tested: bool = True,
-        marks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, DataQuality]:
         """Turn a batch into evidence and say how it differs from training.
 
@@ -323,24 +319,14 @@ class TableEncoder:
         table : (N, V) array of any dtype, list of rows, or data frame
         trained : (int, sequence of V int), optional
             Rows of training, and how many of their cells were missing: the batch's are tested against these.
-        kept, is_tested : see `schemas.quality.data_quality`
-        marks : see `encode_counting`
 
         Returns
         -------
         codes : (N, V) integer array
         DataQuality
         """
-        codes, report, absent, extra = self.encode_counting(table, marks)
-        return codes, data_quality(
-            self.columns,
-            trained,
-            report,
-            absent,
-            extra,
-            kept=kept,
-            is_tested=is_tested,
-        )
+        codes, *found = self.encode_counting(table)
+        return codes, data_quality(self.columns, trained, *found, missing=trained)
 
     def decode(self, codes: Any) -> np.ndarray:
         """Turn evidence back into rows of a table.

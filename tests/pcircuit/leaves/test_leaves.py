@@ -501,6 +501,16 @@ def test_bad_evidence_is_named():
         pcircuit.hclt([[0.5, 1.0], [1.5, 2.0]], leaves="poisson")
 
 
+@pytest.mark.parametrize("family", [Gaussian, NegativeBinomial])
+def test_units_begin_with_the_mean_and_variance_of_a_column(family):
+    x = np.array([0.0, 1.0, 2.0, 5.0, 9.0, 13.0])
+    units = family.like(x, 2)
+    np.testing.assert_allclose(units.expectation(lambda y: y), [x.mean()] * 2, rtol=1e-6)
+    np.testing.assert_allclose(
+        units.expectation(lambda y: (y - x.mean()) ** 2), [x.var()] * 2, rtol=1e-6
+    )
+
+
 def test_constant_and_rounded_columns_get_a_floor():
     rng = np.random.default_rng(6)
     rows = np.column_stack([np.full(300, 7.5), rng.normal(size=300).round(1), rng.normal(size=300)])
