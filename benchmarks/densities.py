@@ -66,6 +66,7 @@ class Parts(NamedTuple):
     mean: np.ndarray
     std: np.ndarray
     are_categories: np.ndarray
+    num_trees: int = 32  # of `learn`
 
     def standardized(self, rows):
         """Rows in deviations from the mean of the training rows."""
@@ -221,7 +222,8 @@ def tree(parts, kind):
 def learned(parts):
     """What `learn` makes of the rows."""
     leaves = ["categorical" if is_one else "auto" for is_one in parts.are_categories]
-    model = pcircuit.learn(parts.train, leaves=leaves).model
+    search = pcircuit.LearnSearch(num_trees=parts.num_trees)
+    model = pcircuit.learn(parts.train, leaves=leaves, search=search).model
     return spread(model, parts.units).log_likelihood(parts.fresh)
 
 
@@ -237,14 +239,14 @@ MODELS = {  # ln of the densities of fresh rows
 }
 
 
-def nats(names, models):
+def nats(names, models, num_trees):
     """A table of mean log-likelihoods of fresh rows."""
     if "forest" in models and find_spec("arfpy") is None:
         print("arfpy is not installed, so there is no column of adversarial random forests\n")
         models = [model for model in models if model != "forest"]
     print(f"| table | V, n | {' | '.join(models)} |\n| --- | --- {'| --- ' * len(models)}|")
     for name in names:
-        parts = split(*load(name))
+        parts = split(*load(name))._replace(num_trees=num_trees)
         print(f"| {name} | {parts.train.shape[1]}, {len(parts.train)} |", end="", flush=True)
         for model in models:
             found = MODELS[model](parts).mean() + np.log(parts.std).sum()
@@ -312,10 +314,11 @@ def main():
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--trials", type=int, help="batches (default 50, of `level` 1000)")
+    parser.add_argument("--trees", type=int, default=32, help="`num_trees` of `learn` (default 32)")
     given = parser.parse_args()
     begun = time.perf_counter()
     if given.what == "nats":
-        nats(given.tables, given.models)
+        nats(given.tables, given.models, given.trees)
     elif given.what == "level":
         level(given.tables, given.trials or 1000)
     else:

@@ -115,8 +115,8 @@ class HLDDetector(Estimator):
     leaves : "bins", "auto", "gaussian", "atoms" or "histogram", default "bins"
         What the test takes likelihoods of in columns of numbers: their bins, or densities divided by their bounds
         (docs/continuous.md); "auto" gives values that many rows have probabilities beside normal distributions.
-        Counts, dependences and odd rows are those of bins in either case, and bins find most shifts sooner.  Only bins
-        go with `groups`, `order` and `covariates`, are planned with, and are exported.
+        Counts, dependences and odd rows are those of bins in either case, and what both find is much the same.  Only
+        bins go with `groups`, `order` and `covariates`, are planned with, and are exported.
     rng : int or numpy.random.Generator, default 0
         Seed of start values and resampling.
 

@@ -99,8 +99,9 @@ def learn(
         Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).  Each
         trial is also logged, at level INFO.
     leaves : str, family, or sequence of these, optional
-        For columns of numbers, NaN where missing, as for `hclt`: "auto" chooses for each column.  Then sizes 4 to 32
-        and bootstrap samples are tried, as far as the validation rows gain.  Default: categories.
+        For columns of numbers, NaN where missing, as for `hclt`: "auto" chooses for each column.  Then trees of 4 to 32
+        states and mixtures of correlated blocks are tried, each without one of five parts of the rows, which judges it
+        (`pcircuit.learning.choosing.densities`).  Default: categories.
 
     Returns
     -------
