@@ -10,6 +10,7 @@ without an end swallows the rows up to the next, which is warned of, or all up t
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import reprlib
 import warnings
@@ -27,18 +28,17 @@ BLOCK = 2**22  # bytes of a text file that are parsed at a time
 LEAST_LINES = 3  # inside a cell: of fewer lines all may have as many separators as a row by chance
 
 
-def need_pyarrow() -> Any:
-    """The module pyarrow; ImportError says how to install it."""
+def need_pyarrow(*first: str) -> Any:
+    """The module pyarrow, after others: it would import pandas later and lose a Ctrl-C; or how to install it."""
     try:
-        import pandas  # noqa: F401  which pyarrow would import later, losing a Ctrl-C meanwhile
-        import pyarrow.csv
-        import pyarrow.parquet
+        for name in (*first, "pyarrow.csv"):
+            importlib.import_module(name)
     except ModuleNotFoundError as error:
         needed = str(error.name).partition(".")[0]
         raise ImportError(
             f"reading tables in files needs {needed}, which is not installed: pip install 'hld[cli]'"
         ) from None
-    return pyarrow
+    return importlib.import_module("pyarrow")
 
 
 def text_chunks(
@@ -51,7 +51,7 @@ def text_chunks(
     """Chunks of a text file, all of it as text; columns that are not plain (None: all are) by number."""
     if not dialect.has_rows:
         return
-    pyarrow = need_pyarrow()
+    pyarrow = need_pyarrow(*["pandas"] * (plain is None))  # batches of text do without
     text = pyarrow.string()
     coded = pyarrow.dictionary(pyarrow.int32(), text)
     convert = pyarrow.csv.ConvertOptions(
@@ -117,9 +117,13 @@ def _headers_again(chunk: Any) -> np.ndarray | None:
     """(N,) whether rows of an Arrow table of texts are its header again; None where none is."""
     import pyarrow.compute
 
-    found = np.ones(len(chunk), dtype=bool)
-    if len(chunk.column_names) < 2:
+    names, found = chunk.column_names, np.ones(len(chunk), dtype=bool)
+    if len(names) < 2:
         return None
+    cells = chunk[names[0]].cast("string")
+    begins = [pyarrow.compute.starts_with(cells, mark + names[0]) for mark in ("", MARK)]
+    if not any(pyarrow.compute.any(one).as_py() for one in begins):
+        return None  # Arrow takes the texts to compare with from Python by importing pandas
     for v, (name, cells) in enumerate(columns_of(chunk)):
         equal = np.asarray(pyarrow.compute.equal(cells, name))
         found &= equal if v else equal | np.asarray(pyarrow.compute.equal(cells, MARK + name))
@@ -182,7 +186,7 @@ def _check_end(table: Any, column: str, tail: bytes, name: str) -> None:
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
     """Chunks of a Parquet file, of JSON lines or of one JSON value, only the columns that are asked for."""
-    form, name, pyarrow = form_of(path, options), called(path), need_pyarrow()
+    form, name, pyarrow = form_of(path, options), called(path), need_pyarrow("pandas")
     readers = {"parquet": _parquet, "jsonl": json_line_chunks, "json": _json_value}
     try:
         with opened(path) as file:
