@@ -38,7 +38,10 @@ BINS = 66
 CELLS = 6  # of a column, for pairs: five of values, one of missing cells
 MOST_UNITS, MOST_DIRECTIONS = 128, 24
 MOST_EXAMPLES = 1000  # rows that edges and directions are made of
-BLOCK = 2048  # rows at a time
+BLOCK, ODD_CELLS = (
+    2048,
+    2**22,
+)  # rows at a time; cells, where one number of a row is all that is held
 NEVER = -1e30  # in place of the logarithm of 0
 FARTHEST, NEAREST = 1e6, 1e-6  # in standard deviations
 MOST_INFORMATION = 2000.0  # logarithms of ratios of doubles are smaller
@@ -115,9 +118,10 @@ class RowScores:
         """(S, BINS) how many rows are in each bin of the numbers of `odd`, the last bin those that do not show it."""
         edges = self.edges[len(self.edges) - len(self.odd) :]
         found = np.zeros((len(self.odd), BINS), np.int64)
-        for i in range(0, len(codes), BLOCK):
-            own = None if marks is None else marks[i : i + BLOCK]
-            found += counted(binned(self.odd_values(codes[i : i + BLOCK], own), edges))
+        step = max(BLOCK, ODD_CELLS // codes.shape[1])  # long blocks, which are for the kernels
+        for i in range(0, len(codes), step):
+            own = None if marks is None else marks[i : i + step]
+            found += counted(binned(self.odd_values(codes[i : i + step], own), edges))
         return found
 
     def odd_values(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
