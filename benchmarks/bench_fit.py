@@ -8,8 +8,6 @@ everything from the fitted circuit to the test, the sum of the last six stages; 
 what it had before the fit, in parts of the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gzip

@@ -93,14 +93,22 @@ def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
     return float(ThreeMoments(first, second, largest).tail(squared, max(1.0, 1 + excess * few)))
 
 
-def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) -> Any:
-    """A profile with the laws of its own rows.
+def with_laws(
+    profile: Any,
+    columns: Sequence[Any],
+    codes: np.ndarray | None,
+    given: np.ndarray | None = None,
+) -> Any:
+    """A profile with the laws of its own rows, of the columns that are not given.
 
-    Shapes: codes (k, V).
+    Shapes: codes (k, V), given (V,).
     """
     if codes is None or len(codes) < 3:
         return profile
     singles, pairs = merged_counts(columns, profile)
+    if given is not None:
+        codes = np.where(given, -1, codes)
+        singles = [one * (not left_out) for one, left_out in zip(singles, given, strict=True)]
     codes = merged_codes(columns, _some(codes, len(singles) + len(pairs)))
     laws = count_laws(
         codes, ([shares(one) for one in singles], [shares(one) for one in pairs]), profile.edges
