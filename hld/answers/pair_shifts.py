@@ -37,6 +37,7 @@ import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.column_shifts import from_to, is_ordered, labels_of, percent
+from hld.gchi2.three_moments import upper_gamma
 from hld.tables.shown_names import visible
 
 if TYPE_CHECKING:
@@ -246,11 +247,9 @@ def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 def _pvalue(difference: np.ndarray, spread: np.ndarray) -> float:
     """By the chi-square law, from differences (a, b) and their variances."""
-    from scipy.special import chdtrc
-
     freedom = (spread.shape[0] - 1) * (spread.shape[1] - 1)
     usual, careful = (
-        float(chdtrc(freedom, (difference**2 / np.maximum(spread, least)).sum()))
+        upper_gamma(freedom / 2, float((difference**2 / np.maximum(spread, least)).sum()) / 2)
         for least in SPREADS
     )
     return usual if usual >= APPROXIMATE else max(careful, usual)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,14 +15,12 @@ def shown_steps(is_wanted: bool = True) -> Iterator[Callable[[str], None]]:
     Nothing is shown where that is no terminal, or `rich` is not installed.
     """
     is_seen = sys.stderr is not None and sys.stderr.isatty()  # None in programs without a console
-    try:
-        from rich.console import Console
-        from rich.text import Text
-    except ImportError:
-        is_seen = False
-    if not (is_wanted and is_seen):
+    if not (is_wanted and is_seen and importlib.util.find_spec("rich")):
         yield lambda text: None
         return
+    from rich.console import Console
+    from rich.text import Text
+
     status = Console(stderr=True).status("")
 
     def show(text: str) -> None:

@@ -16,11 +16,6 @@ import pathlib
 from types import SimpleNamespace
 from typing import Any
 
-from hld.answers.plots import new_figure, variable_shares
-from hld.answers.reports.audit_report import audit_report
-from hld.answers.reports.batch_report import batch_report
-from hld.answers.reports.page import write_page
-from hld.answers.reports.segments_report import segments_report
 from hld.answers.words import p_text
 from hld.command.arguments import OF_FILES
 from hld.command.output import (
@@ -40,9 +35,6 @@ from hld.command.reading import (
     reading_options,
     refuse_options,
 )
-from hld.comparing.audit import audit as audited
-from hld.comparing.whole_groups import kind_of
-from hld.sql import judge
 from hld.summaries.of_tables import summarize_chunks
 from hld.summaries.summary import BatchSummary
 from hld.tables.files import files
@@ -147,6 +139,8 @@ def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
     if getattr(args, "summary", None):
         return detector, detector.test(read_summaries(args.summary), args.alpha)
     if getattr(args, "sql", None) is not None:
+        from hld.sql import judge
+
         with step("counting in the database"):
             return detector, judge(detector, args.database, args.sql, args.alpha)
     with step(f"reading and testing {args.table}"):
@@ -165,6 +159,10 @@ def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
 
 def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
+    from hld.answers.reports.batch_report import batch_report
+    from hld.answers.reports.page import write_page
+    from hld.answers.reports.segments_report import segments_report
+
     batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
     digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
     names: dict[str, Any] = {
@@ -238,6 +236,8 @@ def print_explanation(result: Any, found: Any) -> None:
 
 def draw_shares(detector: Any, result: Any, top: Any, path: Any) -> None:
     """Draw the columns' shares of a shift into a picture file."""
+    from hld.answers.plots import new_figure, variable_shares
+
     names = detector.encoder_.names
     figure = new_figure((7.0, 1.6 + 0.32 * min(top, len(names))))
     ax = variable_shares(result.localize(top=1), names, figure.add_subplot(), top=top)
@@ -257,6 +257,10 @@ def _listed(names: Any) -> str:
 
 def audit(args: Any) -> int:
     """Measure level, power and drift."""
+    from hld.answers.reports.audit_report import audit_report
+    from hld.answers.reports.page import write_page
+    from hld.comparing.audit import audit as audited
+
     if args.report is not None:
         check_output(args.report, (args.model, args.table))
     detector, table = read_inputs(args)
@@ -292,6 +296,8 @@ def audit(args: Any) -> int:
 
 def _group_column(detector: Any, given: str | None) -> str | None:
     """The column of whole groups: the one that is given, else that of the fit; None if groups are not asked for."""
+    from hld.comparing.whole_groups import kind_of
+
     known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
     if given is None and kind_of(detector) == "groups":
         if not known:

@@ -59,10 +59,10 @@ class Effect(NamedTuple):
 
 def effect_of(lefts: Sequence[Left], pvalue: float, alpha: float, T: int) -> Effect:
     """The effect of a batch of T rows, by what each witness leaves of a p-value where r of them are others."""
-    from scipy.special import betaincinv
-
     sure, low, rest = 0, 0.0, (1 - OF_TEST) * alpha
     if pvalue <= alpha:
+        from scipy.special import betaincinv  # as long as all of a test: only where it is needed
+
         sure = least_rows(lefts, OF_TEST * alpha, T)
         rows, level = (sure, rest) if sure else (1, max(min(alpha - pvalue, rest), LEAST * rest))
         low = float(betaincinv(rows, T - rows + 1, level))

@@ -70,7 +70,7 @@ class OfColumns:
         """The tests, beside that of the distance, that have a share of the level."""
         return tested_beside(self.data_quality, self.witnesses)
 
-    @property
+    @cached_property
     def scaled_alpha(self) -> float:
         """The level over which a test beside the distance rejects by itself, times its share: at least `alpha`."""
         return scaled_level(self.alpha, *self.beside)

@@ -37,7 +37,10 @@ BINS = 66
 CELLS = 6  # of a column, for pairs: five of values, one of missing cells
 MOST_UNITS, MOST_DIRECTIONS = 128, 24
 MOST_EXAMPLES = 1000  # rows that edges and directions are made of
-BLOCK = 2048  # rows at a time
+BLOCK, ODD_CELLS = (
+    2048,
+    2**22,
+)  # rows at a time; cells, where one number of a row is all that is held
 NEVER = -1e30  # in place of the logarithm of 0
 FARTHEST, NEAREST = 1e6, 1e-6  # in standard deviations
 MOST_INFORMATION = 2000.0  # logarithms of ratios of doubles are smaller
@@ -117,9 +120,10 @@ class RowScores:
 
     def odd_bins(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
         """(n, S) the bin of each number of `odd`."""
+        step = max(BLOCK, ODD_CELLS // codes.shape[1])  # long blocks, which are for the kernels
         values = [
-            self.odd_values(codes[i : i + BLOCK], None if marks is None else marks[i : i + BLOCK])
-            for i in range(0, len(codes), BLOCK)
+            self.odd_values(codes[i : i + step], None if marks is None else marks[i : i + step])
+            for i in range(0, len(codes), step)
         ]
         values.append(np.zeros((0, len(self.odd)), np.float32))
         return binned(np.concatenate(values), self.edges[len(self.edges) - len(self.odd) :])

@@ -7,6 +7,7 @@ A quote ends at the next one, so a file whose last quote has no end is refused: 
 
 from __future__ import annotations
 
+import importlib
 import io
 import reprlib
 from collections.abc import Collection, Iterator
@@ -20,18 +21,17 @@ ROWS, CELLS = 2**17, 2**24  # of a chunk at most
 BLOCK = 2**22  # bytes of a text file that are parsed at a time
 
 
-def need_pyarrow() -> Any:
-    """The module pyarrow; ImportError says how to install it."""
+def need_pyarrow(*first: str) -> Any:
+    """The module pyarrow, after others: it would import pandas later and lose a Ctrl-C; or how to install it."""
     try:
-        import pandas  # noqa: F401  which pyarrow would import later, losing a Ctrl-C meanwhile
-        import pyarrow.csv
-        import pyarrow.parquet
+        for name in (*first, "pyarrow.csv"):
+            importlib.import_module(name)
     except ModuleNotFoundError as error:
         needed = str(error.name).partition(".")[0]
         raise ImportError(
             f"reading tables in files needs {needed}, which is not installed: pip install 'hld[cli]'"
         ) from None
-    return pyarrow
+    return importlib.import_module("pyarrow")
 
 
 def text_chunks(
@@ -44,7 +44,7 @@ def text_chunks(
     """Chunks of a text file, all of it as text; columns that are not plain (None: all are) by number."""
     if not dialect.has_rows:
         return
-    pyarrow = need_pyarrow()
+    pyarrow = need_pyarrow(*["pandas"] * (plain is None))  # batches of text do without
     text = pyarrow.string()
     coded = pyarrow.dictionary(pyarrow.int32(), text)
     convert = pyarrow.csv.ConvertOptions(
@@ -111,7 +111,7 @@ def _check_end(table: Any, column: str, tail: bytes, name: str) -> None:
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
     """Chunks of a Parquet file, of JSON lines or of one JSON value, only the columns that are asked for."""
-    form, name, pyarrow = form_of(path, options), called(path), need_pyarrow()
+    form, name, pyarrow = form_of(path, options), called(path), need_pyarrow("pandas")
     readers = {"parquet": _parquet, "jsonl": json_line_chunks, "json": _json_value}
     try:
         with opened(path) as file:

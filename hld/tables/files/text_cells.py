@@ -12,7 +12,7 @@ import numpy as np
 
 from hld.tables.factored import Factored, object_cells
 from hld.tables.files.dialect import Dialect, ReadOptions, decimal_mark
-from hld.tables.forms import EXACT, arrow_column
+from hld.tables.forms import EXACT, arrow_column, numbers_of
 from hld.tables.schemas.columns import BINNED, LevelColumn
 from hld.tables.schemas.encoding import UNSEEN
 from hld.tables.schemas.rare_levels import digest_set, is_rare
@@ -22,6 +22,7 @@ from hld.tables.times import TIMES, text_kind, times_of_texts
 PLAIN = re.compile(
     r"[!-^`-~]*"
 )  # only Python reads 1_000 and digits of other scripts: in training they are text
+PLAIN_LINES = re.compile(r"[\n!-^`-~]+")
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
 NUMBERS = ("continuous", "integer")  # kinds
 LARGEST = 2**1000  # whole numbers well within the doubles
@@ -96,8 +97,12 @@ def _without(cells: Any, texts: Collection[str]) -> Any:
     """An Arrow column of texts in which some are missing."""
     import pyarrow.compute
 
-    holes = pyarrow.compute.is_in(cells, pyarrow.array([*texts], pyarrow.string()))
-    return pyarrow.compute.if_else(holes, pyarrow.scalar(None, pyarrow.string()), cells)
+    held = [text.encode() for text in texts]  # as memory: Arrow imports pandas to look at objects
+    ends = np.cumsum([0, *map(len, held)], dtype=np.int32)
+    buffers = map(pyarrow.py_buffer, (ends, b"".join(held)))
+    missing = pyarrow.StringArray.from_buffers(len(held), *buffers)
+    nothing = pyarrow.nulls(1, pyarrow.string())[0]
+    return pyarrow.compute.if_else(pyarrow.compute.is_in(cells, missing), nothing, cells)
 
 
 def _typed(cells: Any, decimal: str) -> Any:
@@ -207,7 +212,7 @@ def _parsed(column: Any, fitted: Any, decimal: str, missing: Collection[str]) ->
     cells = _without(column, missing)
     if fitted.kind == "continuous":
         found = plain_doubles(cells, decimal)
-        return None if found is None else found.to_numpy()
+        return None if found is None else numbers_of(found)
     with contextlib.suppress(pyarrow.ArrowInvalid):
         return arrow_column(cells.cast(pyarrow.timestamp("us")))
     return None
@@ -255,6 +260,12 @@ def _levels(cells: np.ndarray, fitted: LevelColumn, decimal: str) -> np.ndarray:
     """Distinct text cells (n,) as objects of the fitted type where they can be that, else as they are."""
     levels = () if fitted.kind in BINNED else fitted.levels
     result = np.empty(len(cells), dtype=object)
+    lines = "\n".join(cells) if fitted.kind in BINNED else ""
+    if PLAIN_LINES.fullmatch(lines) and lines.count("\n") == len(cells) - 1:
+        with contextlib.suppress(ValueError):  # mostly all are numbers
+            plain = lines.replace(decimal, ".").split("\n")
+            result[:] = [float(cell) if cell else cell for cell in plain]
+            return result
     if fitted.kind not in BINNED and (
         not levels or any(isinstance(level, str) for level in levels)
     ):

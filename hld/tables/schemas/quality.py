@@ -12,7 +12,7 @@ Every difference is counted, none is hidden, and none stops a check that can go 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from hld.tables.schemas.counts import CountTest, KeptValues, compare_missing, compare_new
@@ -158,7 +158,7 @@ class DataQuality:
             "absent": list(self.absent),
             "extra": list(self.extra),
             **tested,
-            "columns": [asdict(column) for column in self.columns],
+            "columns": [vars(column).copy() for column in self.columns],
         }
 
     def __str__(self) -> str:

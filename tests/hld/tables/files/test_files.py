@@ -262,23 +262,33 @@ class CtrlC:
 encoder = fit_encoder({"x": ["a", "b", "a"]})
 sys.meta_path.insert(0, CtrlC())
 try:
+    if sys.argv[2] == "training":
+        files.read_training(sys.argv[1])
     print([encoder.encode_counting(chunk)[0].tolist() for chunk in files.read_chunks(sys.argv[1], encoder)])
 except KeyboardInterrupt:
     print("interrupted")
 """
 
 
-def test_an_interrupt_is_not_lost_while_pandas_is_imported(tmp_path):
-    """Where pyarrow is the first to import it, a Ctrl-C goes nowhere and the command runs on."""
-    (tmp_path / "a.csv").write_text("x\na\nb\n")
+@pytest.mark.parametrize(
+    ("name", "text", "use", "said"),
+    [
+        ("a.csv", "x\na\nb\n\nNA\n", "batch", "[[[0], [1], [-1], [-1]]]"),
+        ("a.csv", "x\na\nb\n", "training", "interrupted"),
+        ("a.json", '{"x": ["a", "b"]}', "batch", "interrupted"),
+    ],
+)
+def test_an_interrupt_is_not_lost_while_pandas_is_imported(tmp_path, name, text, use, said):
+    """Where pyarrow is the first to import it, a Ctrl-C goes nowhere; a batch of CSV is read without it."""
+    (tmp_path / name).write_text(text)
     run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, str(tmp_path / "a.csv")],
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path / name), use],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
     )
-    assert (run.stdout, run.stderr) == ("interrupted\n", "")
+    assert (run.stdout, run.stderr) == (f"{said}\n", "")
 
 
 def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
