@@ -4,8 +4,9 @@
 
 prints Markdown tables.
 
-1. Mean, tr(S) and tr(S^2) of all input and sum units in linear time (`hld.exact_moments`), for circuits in the shape of
-   Hidden Chow-Liu trees with binary variables, K latent states and random tables, on chains and balanced trees.
+1. Mean and variances of all input and sum units in linear time (`hld.exact_moments`), and with tr(S^2) where K <= 16,
+   for circuits in the shape of Hidden Chow-Liu trees with binary variables, K latent states and random tables, on
+   chains and balanced trees.
 2. The same three numbers computed in two other ways, on chains with K = 4 and sizes that each can finish:
    "pairs" is algorithm 1 of the HLD paper (K, S and Krishnan 2026), for every pair of nodes the circuit marginalised to
    their common scope, multiplied by the two (`pcircuit.multiply`) and summed over all states (`pcircuit.overlap`);
@@ -34,16 +35,19 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 
 class Sizes(NamedTuple):
-    """What to measure: numbers of variables and of latent states, and of variables for the other two ways."""
+    """What to measure: numbers of variables by number of latent states, and for the other two ways."""
 
-    variables: tuple
-    units: tuple
+    variables: dict
     dense: tuple
     pairs: tuple
 
 
-FULL = Sizes((100, 1_000, 10_000), (4, 16), (100, 200, 400, 800), (4, 6, 8, 12))
-QUICK = Sizes((100, 300, 1_000), (4, 8), (50, 100, 200), (3, 4, 6))
+FULL = Sizes(
+    {4: (100, 1_000, 10_000), 16: (100, 1_000), 64: (100, 1_000)},
+    (100, 200, 400, 800),
+    (4, 6, 8, 12),
+)
+QUICK = Sizes({4: (100, 1_000), 16: (30, 100), 64: (10, 30)}, (50, 100), (3, 4))
 TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
 
 
@@ -62,13 +66,17 @@ def main():
 
 def linear_table(sizes: Sizes) -> dict:
     """Print table 1; {(tree, K): {V: seconds}}."""
-    print("| tree | V | K | nodes | CPU seconds | MB |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "| tree | V | K | nodes | CPU seconds | MB | with tr(S^2) | MB |\n| --- "
+        + "| ---: " * 7
+        + "|"
+    )
     warm = latent_tree_circuit(np.arange(100) - 1, 4)
     linear_moments(warm)
     times = {}
     for name, tree in TREES.items():
-        for K in sizes.units:
-            for V in sizes.variables:
+        for K, numbers in sizes.variables.items():
+            for V in numbers:
                 circuit = latent_tree_circuit(tree(V), K)
                 times.setdefault((name, K), {})[V] = print_linear(name, circuit, K)
     print()
@@ -76,15 +84,20 @@ def linear_table(sizes: Sizes) -> dict:
 
 
 def print_linear(name, circuit, K) -> float:
-    """Measure one circuit, print its row, return the seconds."""
-    seconds = median_seconds(lambda: linear_moments(circuit))
-    megabytes = peak_megabytes(lambda: linear_moments(circuit))
+    """Measure one circuit, print its row, return the seconds for mean and variances."""
+    cells, times = [], []
+    for function in (hld.exact_moments, linear_moments)[: 2 if K <= 16 else 1]:
+        times.append(median_seconds(lambda function=function: function(circuit)))
+        cells += [
+            f"{times[-1]:.4f}",
+            peak_megabytes(lambda function=function: function(circuit)),
+        ]
+    nodes = len(hld.select_nodes(circuit))
     print(
-        f"| {name} | {circuit.num_variables:,} | {K} | {len(hld.select_nodes(circuit)):,} | {seconds:.4f} | "
-        f"{megabytes} |",
+        f"| {name} | {circuit.num_variables:,} | {K} | {nodes:,} | {' | '.join(cells)} |",
         flush=True,
     )
-    return seconds
+    return times[0]
 
 
 def comparison_table(sizes: Sizes) -> dict:
@@ -196,10 +209,10 @@ def latent_tree_circuit(parent, num_latents) -> Circuit:
 
 
 def median_seconds(function) -> float:
-    """Median CPU seconds of 1 to 7 calls, as many as fit about 20 seconds, after one that is not counted."""
+    """Median CPU seconds of 1 to 7 calls, as many as fit about 2 seconds, after one that is not counted."""
     times = []
     function()
-    while len(times) < 1 or (len(times) < 7 and sum(times) < 20):
+    while len(times) < 1 or (len(times) < 7 and sum(times) < 2):
         start = time.process_time()
         function()
         times.append(time.process_time() - start)
