@@ -1,7 +1,8 @@
-"""Circuits of densities beside circuits of bins: test nats a row, and what a test of batches finds.
+"""Circuits of densities beside circuits of bins: test nats a row, what a test of batches finds, and their speed.
 
     python -m benchmarks.densities nats           likelihoods of fresh rows, beside mixtures of scikit-learn
     python -m benchmarks.densities power          level and power of `HLDTest` with bins and with densities
+    python -m benchmarks.densities speed          rows per CPU second of one thread, beside libcirkit and SPFlow
 
 Tables: covertype's ten quantitative columns and sensorless's 48 (`HLD_DATA`), breast cancer, diabetes, wine and digits
 of scikit-learn; half of the rows, at most 3,000, to learn from, the others fresh.
@@ -15,18 +16,24 @@ further counts as their end.
 from __future__ import annotations
 
 import argparse
+import importlib
 import time
 
 import numpy as np
 
 import hld
 import pcircuit
+from pcircuit.inference.densities import at_rows, block_rows
 from pcircuit.leaves import Histogram
 from pcircuit.leaves.columns import rounding_unit
 
+from .measure import median_time
 from .paper import datasets
+from .peers import best_rate
 
 MOST_ROWS, EPOCHS, NUM_LATENTS = 3_000, 100, 12
+MOST_CELLS = 500_000  # rows times columns for `speed`
+SETTINGS = ((50, 4), (50, 16), (500, 4), (2_000, 4))  # V, K
 TABLES = ("breast", "diabetes", "wine", "digits", "covertype", "sensorless")
 
 
@@ -150,15 +157,72 @@ def power(names, trials):
                 )
 
 
+def speed(settings):
+    """A table of rates of Gaussian hidden Chow-Liu trees for (V, K), with the same circuit in other libraries."""
+    print("| V | K | rows a second | fill | epoch | libcirkit | SPFlow | over the best |")
+    print("| ---: " * 8 + "|")
+    rng = np.random.default_rng(0)
+    for V, K in settings:
+        rows = rng.standard_normal((MOST_CELLS // V, V)) + rng.standard_normal((MOST_CELLS // V, 1))
+        start = pcircuit.hclt(rows[:2000], K, leaves="gaussian")
+        circuit, _ = start.fit_em(rows[:2000], num_epochs=2)
+        step, times = block_rows(circuit), [time.process_time()]
+
+        def seconds(function):
+            function()
+            return median_time(function, 5, clock=time.process_time)
+
+        whole = seconds(lambda c=circuit, x=rows: c.log_likelihood(x, n_jobs=1))
+        fill = seconds(
+            lambda c=circuit, x=rows, n=step: [
+                at_rows(c, x, slice(i, i + n)) for i in range(0, len(x), n)
+            ]
+        )
+        circuit.fit_em(
+            rows, num_epochs=6, n_jobs=1, callback=lambda *_, t=times: t.append(time.process_time())
+        )
+        rates = [of_peer(name, circuit, rows) for name in ("libcirkit", "spflow")]
+        best = max((rate for rate in rates if rate), default=None)
+        cells = [f"{rate:,.0f}" if rate else "-" for rate in rates]
+        cells.append(f"{len(rows) / whole / best:.1f}" if best else "-")
+        epoch = np.median(np.diff(times)[1:]) / whole
+        print(
+            f"| {V:,} | {K} | {len(rows) / whole:,.0f} | {fill / whole:.2f} | {epoch:.1f} "
+            f"| {' | '.join(cells)} |",
+            flush=True,
+        )
+    print(
+        "\nFill (of leaf tables) and an epoch of EM in units of an evaluation.  A dash: not installed, or rows too "
+        "unlikely for it."
+    )
+
+
+def of_peer(name, circuit, rows):
+    """Rows per CPU second of the same circuit in another library at its best batch size; None where it cannot."""
+    try:
+        peer = importlib.import_module(f"benchmarks.peer_{name}")
+    except ImportError:
+        return None
+    evaluate, few = peer.evaluator(circuit), rows[:100]
+    want = circuit.log_likelihood(few)
+    if want.min() < peer.LOWEST:
+        return None
+    np.testing.assert_allclose(evaluate(peer.as_input(few)), want, rtol=1e-4, atol=1e-3)
+    return best_rate(evaluate, rows, True, as_input=peer.as_input)
+
+
 def main():
-    """One of the two tables."""
+    """One of the three tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("nats", "power"))
+    parser.add_argument("what", choices=("nats", "power", "speed"))
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--trials", type=int, default=50)
     given = parser.parse_args()
     begun = time.perf_counter()
-    nats(given.tables) if given.what == "nats" else power(given.tables, given.trials)
+    if given.what == "speed":
+        speed(SETTINGS)
+    else:
+        nats(given.tables) if given.what == "nats" else power(given.tables, given.trials)
     print(f"\n{time.perf_counter() - begun:.0f} s")
 
 
