@@ -8,8 +8,6 @@ move": rows are drawn with weights exp(force * score), where the score adds up t
 is as it was.  "Classes change": a share of the rows has the class of another row with another class.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import warnings
@@ -18,6 +16,7 @@ import numpy as np
 
 import hld
 
+from .measure import markdown, show
 from .paper import datasets
 
 ALPHA = 0.05
@@ -45,8 +44,8 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=200)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    print("| table | rows | batch | given covariates | covariates | all columns |")
-    print("| --- | ---: | --- | ---: | ---: | ---: |")
+    heads = ["table", "rows", "batch", "given covariates", "covariates", "all columns"]
+    print(markdown(heads), end="")
     for name in args.tables:
         table, covariates = table_of(name)
         order = np.random.default_rng(0).permutation(len(table["class"]))
@@ -103,8 +102,7 @@ def rejected(name, detector, table, fresh, num_batches) -> None:
                         detector.test_(codes).pvalue <= ALPHA,
                     )
                 )
-            shares = " | ".join(f"{one:.3f}" for one in np.mean(found, axis=0))
-            print(f"| {name} | {T} | {situation} | {shares} |", flush=True)
+            show(name, T, situation, *(f"{one:.3f}" for one in np.mean(found, axis=0)))
 
 
 def score_of(covariates, table) -> np.ndarray:

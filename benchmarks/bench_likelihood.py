@@ -9,8 +9,6 @@ machine changes them little; the table of calls is wall-clock time.  The arithme
 additions of the circuit; the peak is a large matrix product.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 

@@ -18,12 +18,10 @@ machine the wall-clock time is the same for the linear-time recursion and for pa
 for dense S.  MB is the largest growth of the process during one call, without the circuit (Linux only).
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
+import functools
 import pathlib
-import statistics
 import time
 from typing import NamedTuple
 
@@ -32,6 +30,8 @@ import numpy as np
 import hld
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+
+from .measure import markdown, median_time, show
 
 
 class Sizes(NamedTuple):
@@ -66,85 +66,58 @@ def main():
 
 def linear_table(sizes: Sizes) -> dict:
     """Print table 1; {(tree, K): {V: seconds}}."""
-    print(
-        "| tree | V | K | nodes | CPU seconds | MB | with tr(S^2) | MB |\n| --- "
-        + "| ---: " * 7
-        + "|"
-    )
-    warm = latent_tree_circuit(np.arange(100) - 1, 4)
-    linear_moments(warm)
+    heads = ["tree", "V", "K", "nodes", "CPU seconds", "MB", "with tr(S^2)", "MB"]
+    print(markdown(heads), end="")
+    linear_moments(latent_tree_circuit(np.arange(100) - 1, 4))  # imports
     times = {}
     for name, tree in TREES.items():
         for K, numbers in sizes.variables.items():
             for V in numbers:
                 circuit = latent_tree_circuit(tree(V), K)
-                times.setdefault((name, K), {})[V] = print_linear(name, circuit, K)
-    print()
+                cells = []
+                for function in (hld.exact_moments, linear_moments)[: 1 + (K <= 16)]:
+                    run = functools.partial(function, circuit)
+                    seconds = cpu_seconds(run)
+                    if not cells:
+                        times.setdefault((name, K), {})[V] = seconds
+                    cells += [f"{seconds:.4f}", peak_megabytes(run)]
+                show(name, f"{V:,}", K, f"{len(hld.select_nodes(circuit)):,}", *cells)
     return times
-
-
-def print_linear(name, circuit, K) -> float:
-    """Measure one circuit, print its row, return the seconds for mean and variances."""
-    cells, times = [], []
-    for function in (hld.exact_moments, linear_moments)[: 2 if K <= 16 else 1]:
-        times.append(median_seconds(lambda function=function: function(circuit)))
-        cells += [
-            f"{times[-1]:.4f}",
-            peak_megabytes(lambda function=function: function(circuit)),
-        ]
-    nodes = len(hld.select_nodes(circuit))
-    print(
-        f"| {name} | {circuit.num_variables:,} | {K} | {nodes:,} | {' | '.join(cells)} |",
-        flush=True,
-    )
-    return times[0]
 
 
 def comparison_table(sizes: Sizes) -> dict:
     """Print table 2; {method: {V: seconds}}."""
-    print(
-        "| V | K | nodes | linear, CPU s | dense S | ratio | pairs | ratio |\n"
-        + "| ---: " * 8
-        + "|"
-    )
+    heads = ["V", "K", "nodes", "linear, CPU s", "dense S", "ratio", "pairs", "ratio"]
+    print("\n" + markdown(heads), end="")
     times = {"dense S, chain, K = 4": {}, "pairs, chain, K = 4": {}}
     dense_moments(latent_tree_circuit(TREES["chain"](40), 4))  # loads its kernels
     for V in sorted({*sizes.pairs, *sizes.dense}):
         circuit = latent_tree_circuit(TREES["chain"](V), 4)
         expected = linear_moments(circuit)
-        fast = median_seconds(lambda circuit=circuit: linear_moments(circuit))
+        fast = cpu_seconds(functools.partial(linear_moments, circuit))
         cells = []
-        for method, function, finished in (
-            ("dense S", dense_moments, sizes.dense),
-            ("pairs", pair_moments, sizes.pairs),
+        for column, function, finished in zip(
+            times.values(), (dense_moments, pair_moments), (sizes.dense, sizes.pairs), strict=True
         ):
             if V not in finished:
-                cells.append(" | ")
+                cells += ["", ""]
                 continue
             start = time.process_time()
             found = function(circuit)
-            seconds = time.process_time() - start
+            column[V] = time.process_time() - start
             np.testing.assert_allclose(found, expected, rtol=1e-9)  # the three ways must agree
-            times[f"{method}, chain, K = 4"][V] = seconds
-            cells.append(f"{seconds:.3f} | {seconds / fast:,.0f}")
-        print(
-            f"| {V} | 4 | {len(hld.select_nodes(circuit)):,} | {fast:.5f} | {' | '.join(cells)} |",
-            flush=True,
-        )
-    print()
+            cells += [f"{column[V]:.3f}", f"{column[V] / fast:,.0f}"]
+        show(V, 4, f"{len(hld.select_nodes(circuit)):,}", f"{fast:.5f}", *cells)
     return times
 
 
 def print_exponents(times):
-    """Print the fitted exponent of each column."""
-    print("| CPU seconds of | V from | to | exponent |\n| --- | ---: | ---: | ---: |")
-    for name, column in times.items():
-        print(f"| {name} | {min(column):,} | {max(column):,} | {fitted_exponent(column):.2f} |")
-
-
-def fitted_exponent(column) -> float:
-    """Slope of log seconds against log V."""
-    return float(np.polyfit(np.log(list(column)), np.log(list(column.values())), 1)[0])
+    """Print the slope of log seconds against log V of each column."""
+    rows = [
+        [name, min(column), max(column), f"{np.polyfit(*np.log([*column.items()]).T, 1)[0]:.2f}"]
+        for name, column in times.items()
+    ]
+    print("\n" + markdown(["CPU seconds of", "V from", "to", "exponent"], rows))
 
 
 # -- the three ways ----------------------------------------------------------------------------------------------------
@@ -208,15 +181,10 @@ def latent_tree_circuit(parent, num_latents) -> Circuit:
     return circuit
 
 
-def median_seconds(function) -> float:
-    """Median CPU seconds of 1 to 7 calls, as many as fit about 2 seconds, after one that is not counted."""
-    times = []
+def cpu_seconds(function) -> float:
+    """Median CPU seconds of three calls, after one that is not counted."""
     function()
-    while len(times) < 1 or (len(times) < 7 and sum(times) < 2):
-        start = time.process_time()
-        function()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
+    return median_time(function, 3, clock=time.process_time)
 
 
 def peak_megabytes(function) -> str:

@@ -1,7 +1,6 @@
-"""Tables in a database: level and power of the test by counts, compared with the test of rows, and its time in DuckDB.
+"""Tables in a database: level of the test by counts, and its time in DuckDB beside that of the test of rows.
 
     HLD_DATA=... python -m benchmarks.bench_sql level [--splits 40]       unshifted real rows: how often p <= alpha
-    HLD_DATA=... python -m benchmarks.bench_sql power [--splits 10]       shifted rows: both tests
     python -m benchmarks.bench_sql time [--rows 1e7] [--columns 20]       seconds in DuckDB, and of reading the rows
 
 Level: for each split a detector is fitted to `ROWS` random rows with its defaults and tests batches of other real rows;
@@ -9,8 +8,6 @@ a rate is the mean over splits, its error their deviation over the square root o
 above its level by more than three errors (or three binomial errors of as many batches).  Counts are made here with the
 encoder, which gives the counts that databases give (tests/hld/sql), so that no time goes into queries.
 """
-
-from __future__ import annotations
 
 import argparse
 import functools
@@ -31,14 +28,16 @@ from hld.sql.slots import counted_column
 from hld.sql.tables import TableInDatabase
 from hld.tables.schemas.encoding import EncodingReport
 
-ALPHAS = (0.1, 0.05, 0.01, 0.001)
+from .bench_level import ALPHAS, cells_of
+from .measure import markdown, show
+
 ROWS, SIZES, BATCHES = 3000, (30, 100, 300, 1000, 3000), 40
 
 
 def main():
-    """Run one of the three."""
+    """Run one of the two."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("level", "power", "time"))
+    parser.add_argument("what", choices=("level", "time"))
     parser.add_argument("--sources", nargs="*", default=["adult", "plants", "accidents", "census"])
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--epochs", type=int, default=20)
@@ -46,13 +45,12 @@ def main():
     parser.add_argument("--columns", type=int, default=20)
     options = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)
-    {"level": level, "power": power, "time": timed}[options.what](options)
+    {"level": level, "time": timed}[options.what](options)
 
 
 def level(options):
     """One row for each source and size."""
-    print("| source | T | batches | " + " | ".join(f"at {alpha:g}" for alpha in ALPHAS) + " |")
-    print("|---" * (3 + len(ALPHAS)) + "|")
+    print(markdown(["source", "T", "batches", *(f"at {alpha:g}" for alpha in ALPHAS)]), end="")
     for name in options.sources:
         rates = {T: [] for T in SIZES}
         for split in range(options.splits):
@@ -63,85 +61,7 @@ def level(options):
                 p = np.array([by_counts(detector, batch).pvalue for batch in batches])
                 rates[T].append((p[:, None] <= np.array(ALPHAS)).mean(axis=0))
         for T, found in rates.items():
-            found = np.array(found)
-            rate, error = found.mean(axis=0), found.std(axis=0, ddof=1) / len(found) ** 0.5
-            bound = 3 * np.maximum(
-                error, np.sqrt(np.array(ALPHAS) * (1 - np.array(ALPHAS)) / found.shape[0] / BATCHES)
-            )
-            cells = [
-                f"{r:.4f} +- {e:.4f}{'*' * bool(r > a + b)}"
-                for r, e, a, b in zip(rate, error, ALPHAS, bound, strict=True)
-            ]
-            print(f"| {name} | {T} | {len(found) * BATCHES} | {' | '.join(cells)} |", flush=True)
-
-
-def power(options):
-    """Shares of shifted batches that are detected, at level 5 %."""
-    print("| source | shift | T | by counts | of rows |\n|---|---|---|---|---|")
-    for name in options.sources:
-        found = {}
-        for split in range(options.splits):
-            rng = np.random.default_rng([split, 78])
-            detector, pool = fitted(name, rng, options.epochs)
-            for kind, change in SHIFTS.items():
-                for T in (300, 3000):
-                    for _ in range(4):
-                        batch = change(
-                            pool.iloc[rng.integers(0, len(pool), T)].reset_index(drop=True), rng
-                        )
-                        found.setdefault((kind, T), []).append(
-                            (by_counts(detector, batch).reject, detector.test(batch).reject)
-                        )
-        for (kind, T), pairs in found.items():
-            ours, rows = np.mean(pairs, axis=0)
-            print(f"| {name} | {kind} | {T} | {ours:.2f} | {rows:.2f} |", flush=True)
-
-
-def resampled_column(batch, rng):
-    """One column: a third of the cells drawn from the ten rows at random."""
-    v = batch.columns[rng.integers(batch.shape[1])]
-    rows = rng.random(len(batch)) < 0.3
-    drawn = batch[v].to_numpy()[rng.integers(0, 10, size=len(batch))]
-    return batch.assign(**{v: np.where(rows, drawn, batch[v].to_numpy())}).astype(
-        batch.dtypes.to_dict()
-    )
-
-
-def shuffled_column(batch, rng):
-    """One column permuted: its distribution stays, its dependence on all others goes."""
-    v = batch.columns[rng.integers(batch.shape[1])]
-    return batch.assign(**{v: batch[v].to_numpy()[rng.permutation(len(batch))]}).astype(
-        batch.dtypes.to_dict()
-    )
-
-
-def many_columns(batch, rng):
-    """Every column a little: 3 % of all cells are those of another row."""
-    out = batch.copy()
-    for v in batch.columns:
-        values, rows = batch[v].to_numpy(copy=True), np.flatnonzero(rng.random(len(batch)) < 0.03)
-        values[rows] = batch[v].to_numpy()[rng.integers(0, 3, size=len(rows))]
-        out[v] = values
-    return out.astype(batch.dtypes.to_dict())
-
-
-def repeated_rows(batch, rng):
-    """A mixture: one row in ten becomes one of the 5 % of rows that come first in the order of the first column."""
-    order = np.argsort(batch.iloc[:, 0].astype(str).to_numpy(), kind="stable")[
-        : max(1, len(batch) // 20)
-    ]
-    rows = np.where(
-        rng.random(len(batch)) < 0.1, rng.choice(order, size=len(batch)), np.arange(len(batch))
-    )
-    return batch.iloc[rows]
-
-
-SHIFTS = {
-    "one column": resampled_column,
-    "one dependence": shuffled_column,
-    "all columns a little": many_columns,
-    "a subgroup grows": repeated_rows,
-}
+            show(name, T, len(found) * BATCHES, *cells_of(np.array(found), len(found) * BATCHES))
 
 
 def fitted(name, rng, epochs):

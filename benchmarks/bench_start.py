@@ -1,6 +1,6 @@
 """The first second: what an import costs, and how soon a new process has tested its first batch.
 
-    python -m benchmarks.bench_start [--quick] [--compiler]
+    python -m benchmarks.bench_start [--quick]
 
 Every line is a process of its own, started several times; the medians of the wall-clock seconds from start to end
 are printed as a Markdown table.  "Test a batch" loads a saved detector of 14 columns and tests 100 rows, held in a
@@ -9,15 +9,13 @@ NumPy file; "fit and test" learns 1,000 rows of 50 columns with the defaults.  T
 no home.
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-from .measure import machine, median_time
+from .measure import machine, markdown, median_time
 
 MODEL = """
 import sys, numpy as np, hld
@@ -43,8 +41,6 @@ REFUSE_NUMBA = "import sys; sys.modules['numba'] = None; "  # importing it would
 def main():
     repeats = 3 if "--quick" in sys.argv else 9
     print(machine() + "\n")
-    print("| process | seconds | more than bare NumPy |")
-    print("| :--- | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(pathlib.Path(folder) / name) for name in ("model.hld", "batch.npy")]
         run(MODEL, paths, folder, "made", {})
@@ -62,15 +58,6 @@ def main():
             ("test a batch, nowhere to write", seconds(TEST_A_BATCH, times=3, **NOWHERE)),
             ("fit and test, empty cache", seconds(FIT_AND_TEST, lambda: f"empty{next(fresh)}", 3)),
         ]
-        if "--compiler" in sys.argv:
-            rows.append(
-                (
-                    "test a batch, empty cache, PCIRCUIT_ENGINE=numba",
-                    seconds(
-                        TEST_A_BATCH, lambda: f"empty{next(fresh)}", 1, PCIRCUIT_ENGINE="numba"
-                    ),
-                )
-            )
         run(TEST_A_BATCH, paths, folder, "warm", {"PCIRCUIT_ENGINE": "numba"})
         rows += [
             ("test a batch, warm cache", seconds(TEST_A_BATCH)),
@@ -79,8 +66,8 @@ def main():
                 seconds(REFUSE_NUMBA + TEST_A_BATCH, PCIRCUIT_ENGINE="numpy"),
             ),
         ]
-    for name, taken in rows:
-        print(f"| {name} | {taken:.2f} | {taken - bare:.2f} |")
+    cells = [[name, f"{taken:.2f}", f"{taken - bare:.2f}"] for name, taken in rows]
+    print(markdown(["process", "seconds", "more than bare NumPy"], cells))
 
 
 def run(program, arguments, folder, cache, environment):

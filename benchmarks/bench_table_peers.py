@@ -18,21 +18,20 @@ For kernels, numbers are standardised and clipped at 10 deviations, levels one-h
 their own.  The report's rows "none" are false alarms.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import pathlib
 import warnings
 import zlib
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 import hld
-from benchmarks.bench_tables import read, shifts, study
+
+from .bench_tables import main, read, shifts
+from .measure import markdown
 
 SIZES, PERMUTATIONS, REFERENCE_ROWS, MOST_ROWS = (10, 50), 499, 1000, 20_000
 KINDS = {
@@ -41,28 +40,13 @@ KINDS = {
     "permuted",
 }  # of `bench_tables.shifts`; the others are seen by all
 LEVELS_KEPT, MOST_COLUMNS = 30, 200
+TESTS = ("hld", "columns", "mmd", "energy")
 SMALL = 50  # training rows: half of them are the reference
 FEW, LEAST_OF_FIRST, LEAST_OF_SECOND = (
     12,
     80,
     50,
 )  # levels of a class, and rows of its two most frequent ones
-
-
-def main() -> None:
-    """Run or report."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run")
-    run.add_argument("folder", type=pathlib.Path)
-    run.add_argument("--output", type=pathlib.Path, required=True)
-    run.add_argument("--most", type=int, help="tables; by default all")
-    commands.add_parser("report").add_argument("output", type=pathlib.Path)
-    options = parser.parse_args()
-    if options.command == "run":
-        study(options.folder, options.output, options.most, of_table)
-    else:
-        report(json.loads(options.output.read_text()))
 
 
 def of_table(path: pathlib.Path) -> dict[str, object]:
@@ -197,31 +181,23 @@ def features_of(train: pd.DataFrame):
     for name in train:
         if is_number(train[name]):
             cells = train[name].astype(float)
-            parts.append((name, number_features(cells.mean(), cells.std() or 1.0)))
+            parts.append((name, partial(in_deviations, cells.mean(), cells.std() or 1.0)))
         else:
-            counts = pd.Series(as_text(train[name])).value_counts()
-            parts.append((name, level_features(counts.index[:LEVELS_KEPT].to_numpy())))
+            levels = pd.Series(as_text(train[name])).value_counts().index[:LEVELS_KEPT]
+            parts.append((name, partial(one_hot, levels.to_numpy())))
     return lambda rows: np.concatenate([make(rows[name]) for name, make in parts], axis=1)
 
 
-def number_features(mean: float, std: float):
-    """A function from a column of numbers to (n, 2): in deviations, and whether it is missing."""
-
-    def make(cells: pd.Series) -> np.ndarray:
-        values = np.clip((cells.to_numpy(float) - mean) / std, -10, 10)
-        return np.column_stack([np.nan_to_num(values), np.isnan(values)])
-
-    return make
+def in_deviations(mean: float, std: float, cells: pd.Series) -> np.ndarray:
+    """(n, 2) numbers in deviations, and whether they are missing."""
+    values = np.clip((cells.to_numpy(float) - mean) / std, -10, 10)
+    return np.column_stack([np.nan_to_num(values), np.isnan(values)])
 
 
-def level_features(levels: np.ndarray):
-    """A function from a column of levels to (n, L + 1) one-hot rows, of length 1 / sqrt(2)."""
-
-    def make(cells: pd.Series) -> np.ndarray:
-        known = as_text(cells)[:, None] == levels
-        return np.column_stack([known, ~known.any(axis=1)]) / np.sqrt(2)
-
-    return make
+def one_hot(levels: np.ndarray, cells: pd.Series) -> np.ndarray:
+    """(n, L + 1) one-hot rows of L levels and of all others, of length 1 / sqrt(2)."""
+    known = as_text(cells)[:, None] == levels
+    return np.column_stack([known, ~known.any(axis=1)]) / np.sqrt(2)
 
 
 def is_number(cells: pd.Series) -> bool:
@@ -238,24 +214,17 @@ def report(found) -> None:
     """Tables in Markdown, for all sizes of training tables and for the smallest."""
     for words, most in (("all", np.inf), (f"fewer than {SMALL} training rows", SMALL)):
         some = [one for one in found if one["outcomes"] and one["rows"] < most]
-        print(f"{words}: {len(some)} tables\n")
-        print(
-            "| shift | rows | tables | hld | columns | mmd | energy |\n| :--- | ---: |"
-            + " ---: |" * 5
-        )
         by_kind = defaultdict(list)
         for one in some:
             for kind, T, pvalues in one["outcomes"]:
-                by_kind[kind, T].append(
-                    [pvalues[name] <= 0.05 for name in ("hld", "columns", "mmd", "energy")]
-                )
-        for (kind, T), called in sorted(
-            by_kind.items(), key=lambda item: (item[0][0] != "none", item[0])
-        ):
-            shares = " | ".join(f"{share:.2f}" for share in np.mean(called, axis=0))
-            print(f"| {kind} | {T} | {len(called)} | {shares} |")
-        print()
+                by_kind[kind, T].append([pvalues[name] <= 0.05 for name in TESTS])
+        rows = [
+            [*key, len(called), *(f"{share:.2f}" for share in np.mean(called, axis=0))]
+            for key, called in sorted(by_kind.items(), key=lambda one: (one[0][0] != "none", one))
+        ]
+        print(f"{words}: {len(some)} tables\n")
+        print(markdown(["shift", "rows", "tables", *TESTS], rows))
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, of_table, report)

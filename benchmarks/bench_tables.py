@@ -13,8 +13,6 @@ A run goes through the tables in an order that depends on their names alone, and
 same output ended.  The report compares false alarms with the 99.9 % quantile of the binomial law.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import pathlib
@@ -29,14 +27,16 @@ from scipy.stats import binom
 
 import hld
 
+from .measure import markdown
+
 SIZES, SHIFTED, LEVELS = (1, 3, 10, 50, 200), (50, 200), (0.05, 0.01, 0.001)
 FEWEST, MOST = 30, 50_000  # rows of a table
 RARE, LEAST_DISTINCT, MOST_DISTINCT = 0.2, 10, 20
 
 
-def main() -> None:
-    """Export, run or report."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def main(description: str, of_file, report) -> None:
+    """Export, run or report; what is done with one table is `of_file`."""
+    parser = argparse.ArgumentParser(description=description.partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("export").add_argument("folder", type=pathlib.Path)
     run = commands.add_parser("run")
@@ -48,7 +48,7 @@ def main() -> None:
     if options.command == "export":
         return export(options.folder)
     if options.command == "run":
-        study(options.folder, options.output, options.most, of_table)
+        study(options.folder, options.output, options.most, of_file)
     return report(json.loads(options.output.read_text()))
 
 
@@ -200,12 +200,8 @@ def report(found) -> None:
         f"{len(fitted)} tables, {len(found) - len(fitted)} refused; fits took {sum(seconds):.0f} s of the processor, "
         f"{max(seconds):.1f} s at most\n"
     )
-    print(
-        "| rows of the batch | tables | "
-        + " | ".join(f"p <= {level:g} (bound)" for level in LEVELS)
-        + " |"
-    )
-    print("| :--- | ---: |" + " ---: |" * len(LEVELS))
+    heads = [f"p <= {level:g} (bound)" for level in LEVELS]
+    rows = []
     for T in [*map(str, SIZES), "half"]:
         ps = np.array(
             [one["unshifted"][T] for one in json.loads(json.dumps(fitted)) if T in one["unshifted"]]
@@ -213,20 +209,20 @@ def report(found) -> None:
         cells = [
             f"{(ps <= level).sum()} ({binom.isf(0.001, len(ps), level):.0f})" for level in LEVELS
         ]
-        print(f"| {T} | {len(ps)} | {' | '.join(cells)} |")
+        rows.append([T, len(ps), *cells])
+    print(markdown(["rows of the batch", "tables", *heads], rows))
     by_kind = defaultdict(list)
     for one in fitted:
         for kind, T, p, place in one["shifted"]:
             by_kind[kind, T].append((p <= 0.05, place == 0))
-    print(
-        "\n| shift | rows | found at .05 | of these, its column first |\n| :--- | ---: | ---: | ---: |"
-    )
+    rows = []
     for (kind, T), outcomes in sorted(by_kind.items()):
         called = [first for is_found, first in outcomes if is_found]
-        print(
-            f"| {kind} | {T} | {len(called)} of {len(outcomes)} | {sum(called)} of {len(called)} |"
+        rows.append(
+            [kind, T, f"{len(called)} of {len(outcomes)}", f"{sum(called)} of {len(called)}"]
         )
+    print(markdown(["shift", "rows", "found at .05", "of these, its column first"], rows))
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, of_table, report)

@@ -9,8 +9,6 @@ second table is for the p-values of single columns, as they are and after the th
 first in all later rows, which moves the frequencies of no other column.
 """
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
@@ -21,6 +19,8 @@ from hld.nulls.ranked_parts import ranked_parts
 from hld.references.stretches import FEWEST_STRETCHES, stretch_reference
 from hld.variation.time_test import TimeTest
 from hld.vectors.row_vectors import column_units
+
+from .measure import markdown, show
 
 ALPHA, WHOLE_TRIALS, TRIALS, REFERENCE = 0.05, 1000, 400, 3000
 # probability that a row is the one before, rows of the reference, and of the batches
@@ -45,8 +45,8 @@ def whole() -> None:
     circuit = pcircuit.rat_spn([3] * 4, num_units=3, depth=2, rng=0)
     test = hld.HLDTest(circuit, metric=("euclidean", "standardized", "whitened"))
     fill, rng = np.zeros(test.vectors.size), np.random.default_rng(0)
-    print("| stay | reference | T | effective size | estimated | level | independent rows |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    heads = ["stay", "reference", "T", "effective size", "estimated", "level", "independent rows"]
+    print(markdown(heads), end="")
     for stay, reference, sizes in STREAMS:
         for T in sizes:
             found, plain, effective = [], [], []
@@ -58,11 +58,8 @@ def whole() -> None:
                 effective.append(own.effective_rows(T))
             h = np.arange(1, T)
             exact = T / (1 + 2 * ((1 - h / T) * stay**h).sum())
-            print(
-                f"| {stay} | {reference} | {T} | {exact:.1f} | {np.median(effective):.1f} | "
-                f"{np.mean(np.array(found) <= ALPHA):.3f} | {np.mean(np.array(plain) <= ALPHA):.2f} |",
-                flush=True,
-            )
+            levels = [f"{np.mean(np.array(one) <= ALPHA):.3f}" for one in (found, plain)]
+            show(stay, reference, T, f"{exact:.1f}", f"{np.median(effective):.1f}", *levels)
 
 
 def columns() -> None:
@@ -70,10 +67,8 @@ def columns() -> None:
     circuit = pcircuit.rat_spn([3] * 4, num_units=3, depth=2, rng=0)
     test = hld.HLDTest(circuit)
     parts, fill = column_units(circuit, test.nodes), np.zeros(test.vectors.size)
-    print(
-        "\n| stay | T | effective size | one column | any, adjusted | beside a moved one | which is found |"
-    )
-    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    heads = ["one column", "any, adjusted", "beside a moved one", "which is found"]
+    print("\n" + markdown(["stay", "T", "effective size", *heads]), end="")
     for stay, sizes in ((0.0, (20, 200)), (0.5, (15, 100, 1000)), (0.9, (95, 200, 1000))):
         rng = np.random.default_rng(int(100 * stay))
         for T in sizes:
@@ -97,10 +92,7 @@ def columns() -> None:
             shares = [
                 f"{np.mean(np.array(one) <= ALPHA):.3f}" for one in (single, anyone, beside, found)
             ]
-            print(
-                f"| {stay} | {T} | {np.median(effective):.1f} | " + " | ".join(shares) + " |",
-                flush=True,
-            )
+            show(stay, T, f"{np.median(effective):.1f}", *shares)
 
 
 def stream(circuit, n, stay, rng) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Exported C programs, compiled and called from Python: for the tests, and for the table of doors."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 

@@ -1,118 +1,278 @@
-"""Circuits of densities beside circuits of bins: test nats a row, what a test of batches finds, and their speed.
+"""Circuits of densities beside circuits of bins: test nats a row, and what a test of batches finds.
 
-    python -m benchmarks.densities nats           likelihoods of fresh rows, beside mixtures of scikit-learn
-    python -m benchmarks.densities power          level and power of `HLDTest` with bins and with densities
+    python -m benchmarks.densities nats           likelihoods of fresh rows, beside other programs
+    python -m benchmarks.densities level          of the exact null, for rows drawn from the circuit
+    python -m benchmarks.densities power          of `HLDDetector` with bins and with densities
     python -m benchmarks.densities speed          rows per CPU second of one thread, beside libcirkit and SPFlow
 
-Tables: covertype's ten quantitative columns and sensorless's 48 (`HLD_DATA`), breast cancer, diabetes, wine and digits
-of scikit-learn; half of the rows, at most 3,000, to learn from, the others fresh.
+Tables: covertype's ten quantitative columns, sensorless's 48 and adult's fourteen, eight of which are categories
+(`HLD_DATA`); breast cancer, diabetes, wine and digits of scikit-learn.  Half of the rows, at most 3,000, are to learn
+from, the others fresh.
 
-One measure for all models.  Columns are standardised by the training rows.  A column that is rounded to multiples of a
-unit u is dequantised: to every number is added a uniform one from (-u/2, u/2), for all models the same.  A bin has the
-density of its share over its width, the outer ones reach one deviation beyond the training rows, and what lies
-further counts as their end.
+One measure for all models.  A column whose values are multiples of a unit u, or categories with u = 1, is dequantised:
+to every number is added a uniform one from (-u/2, u/2), for all models the same.  What a model says of one value, be it
+a category or an atom, is spread evenly over the cell of this value.  Then densities are those of columns divided by the
+standard deviations of the training rows.  A bin has the density of its share over its width, the outer ones reach one
+deviation beyond the training rows, and what lies further counts as their end.
+
+Other programs: scikit-learn's mixtures of normal distributions, with 1 to 32 of them as a tenth of the rows chooses, on
+the dequantised rows; adversarial random forests (`arfpy`, left out where it is not installed), whose leaves are the
+products of normal distributions, and of shares of categories, from which `forge` draws.
 """
 
-from __future__ import annotations
-
 import argparse
-import importlib
 import time
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import hld
 import pcircuit
 from pcircuit.inference.densities import at_rows, block_rows
-from pcircuit.leaves import Histogram
-from pcircuit.leaves.columns import rounding_unit
+from pcircuit.learning.normal_blocks import NormalBlocks
+from pcircuit.leaves import Atoms, Categorical, Histogram, LeafFamily
+from pcircuit.leaves.columns import heaped_values, rounding_unit
 
-from .measure import median_time
+from .measure import markdown, median_time, show
 from .paper import datasets
 from .peers import best_rate
 
 MOST_ROWS, EPOCHS, NUM_LATENTS = 3_000, 100, 12
 MOST_CELLS = 500_000  # rows times columns for `speed`
 SETTINGS = ((50, 4), (50, 16), (500, 4), (2_000, 4))  # V, K
-TABLES = ("breast", "diabetes", "wine", "digits", "covertype", "sensorless")
+TABLES = ("breast", "diabetes", "wine", "digits", "covertype", "sensorless", "adult")
+SMALLEST_SPREAD = 1e-3  # of a leaf of a forest, in deviations of its column
 
 
 def load(name):
-    """(N, V) numbers of a table in random order."""
-    if name in ("covertype", "sensorless"):
+    """(N, V) numbers of a table in random order, and which columns are categories."""
+    if name in ("covertype", "sensorless", "adult"):
         table = datasets.load_table(name)
-        rows = table.values[:, table.is_numeric].astype(float)
+        kept = np.full(len(table.is_numeric), True) if name == "adult" else table.is_numeric
+        rows, are_categories = table.values[:, kept].astype(float), ~table.is_numeric[kept]
     else:
         from sklearn import datasets as bundled
 
         named = {"breast": "breast_cancer"}.get(name, name)
         rows = getattr(bundled, f"load_{named}")().data.astype(float)
         rows = rows[:, rows.std(axis=0) > 0]
-    return rows[np.random.default_rng(0).permutation(len(rows))]
+        are_categories = np.zeros(rows.shape[1], dtype=bool)
+    return rows[np.random.default_rng(0).permutation(len(rows))], are_categories
 
 
-def split(rows):
-    """Training rows and fresh ones, standardised; both dequantised as well."""
+class Parts(NamedTuple):
+    """Training rows and fresh ones, as they are and dequantised; what columns are."""
+
+    train: np.ndarray
+    smooth: np.ndarray
+    fresh: np.ndarray  # dequantised
+    units: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+    are_categories: np.ndarray
+
+    def standardized(self, rows):
+        """Rows in deviations from the mean of the training rows."""
+        return (rows - self.mean) / self.std
+
+
+def split(rows, are_categories):
+    """The parts of a table."""
     n = min(len(rows) // 2, MOST_ROWS)
-    train, test = rows[:n], rows[n : 2 * n]
-    units = np.array([rounding_unit(column) for column in rows.T])
-    mean, std = train.mean(axis=0), np.maximum(train.std(axis=0), 1e-9)
+    units = np.array([_unit(column) for column in rows.T])
+    units[are_categories] = 1.0
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, (2 * n, rows.shape[1])) * units
-    smooth = [
-        (part + noise[i * n : (i + 1) * n] - mean) / std for i, part in enumerate((train, test))
-    ]
-    return (train - mean) / std, (test - mean) / std, *smooth
+    train, smooth = rows[:n], rows[: 2 * n] + noise
+    std = np.maximum(train.std(axis=0), 1e-9)
+    return Parts(train, smooth[:n], smooth[n:], units, train.mean(axis=0), std, are_categories)
 
 
-def of_bins(train, num_bins):
+def _unit(column):
+    """The unit of a rounded column; where single values are heaped, the smallest gap."""
+    unit = rounding_unit(column)
+    return np.diff(np.unique(column)).min() if not unit and len(heaped_values(column)) else unit
+
+
+def of_bins(parts, num_bins):
     """A hidden Chow-Liu tree of equal-frequency bins as densities; the outer bins reach one deviation further."""
-    cuts = [np.unique(np.quantile(column, np.arange(1, num_bins) / num_bins)) for column in train.T]
+    edges = []
+    for v, column in enumerate(parts.smooth.T):
+        if parts.are_categories[v]:
+            edges.append(np.arange(parts.train[:, v].max() + 2) - 0.5)
+            continue
+        cuts = np.unique(np.quantile(column, np.arange(1, num_bins) / num_bins))
+        ends = column.min() - parts.std[v], column.max() + parts.std[v]
+        edges.append(np.concatenate([[ends[0]], cuts, [ends[1]]]))
     codes = np.stack(
-        [np.searchsorted(cut, column) for cut, column in zip(cuts, train.T, strict=True)], axis=1
+        [np.searchsorted(e[1:-1], column) for e, column in zip(edges, parts.smooth.T, strict=True)],
+        axis=1,
     )
-    numbers = [max(len(cut) + 1, 2) for cut in cuts]
-    start = pcircuit.hclt(codes, NUM_LATENTS, num_categories=numbers)
+    start = pcircuit.hclt(codes, NUM_LATENTS, num_categories=[max(len(e) - 1, 2) for e in edges])
     circuit, _ = start.fit_em(codes, num_epochs=EPOCHS, pseudocount=1.0)
+    leaves = [
+        Histogram(e, region.probs[:, : len(e) - 1])
+        for e, region in zip(edges, circuit.inputs, strict=True)
+    ]
+    inside = np.clip(parts.fresh, [e[0] for e in edges], [e[-1] for e in edges])
+    return with_leaves(circuit, leaves).log_likelihood(inside)
+
+
+def with_leaves(circuit, leaves):
+    """A circuit with other leaves."""
     regions = list(circuit.regions)
     for v, r in enumerate(circuit.vtree.leaf_of().tolist()):
-        ends = train[:, v].min() - 1, train[:, v].max() + 1
-        edges = np.concatenate([[ends[0]], cuts[v], [ends[1]]])
-        regions[r] = pcircuit.InputRegion(
-            v, Histogram(edges, circuit.inputs[v].probs[:, : len(edges) - 1])
-        )
+        regions[r] = pcircuit.InputRegion(v, leaves[v])
     return pcircuit.Circuit(circuit.vtree, regions)
 
 
-def nats(names):
-    """A table of mean log-likelihoods of fresh rows."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Spread(LeafFamily):
+    """Atoms whose probabilities are spread over the cells of width `unit` around them."""
+
+    base: Atoms
+    unit: Any
+    shared = ("unit",)
+
+    def log_density(self, x):
+        """(N, K) ln of the densities."""
+        base = self.base
+        cells = np.abs(np.asarray(x)[:, None] - base.values) <= self.unit / 2
+        with np.errstate(divide="ignore"):
+            rest = np.log(base.share) + base.rest.log_density(x)
+            return np.logaddexp(rest, np.log(cells @ base.probs.T / self.unit))
+
+
+def spread(model, units):
+    """A model of rounded rows as one of dequantised rows."""
+    if isinstance(model, pcircuit.Mixture):
+        return pcircuit.Mixture([spread(one, units) for one in model.circuits], model.weights)
+    if isinstance(model, NormalBlocks):
+        return NormalBlocks(spread(model.products, units), model.correlations)
+    leaves = [region.leaves for region in model.inputs]
+    for v, own in enumerate(leaves):
+        if isinstance(own, Categorical):
+            leaves[v] = Histogram(np.arange(own.num_categories + 1) - 0.5, own.probs)
+        elif isinstance(own, Atoms):
+            leaves[v] = Spread(own, units[v])
+    return with_leaves(model, leaves)
+
+
+def normal_mixture(parts, kind):
+    """scikit-learn's mixture, its number of components chosen by a tenth of the rows."""
     from sklearn.mixture import GaussianMixture
 
-    heads = ("8 bins", "32 bins", "Gaussian", "learn", "mixture diag", "mixture full")
-    print(f"| table | V, n | {' | '.join(heads)} |\n| --- | --- {'| --- ' * len(heads)}|")
+    rows, held = parts.standardized(parts.smooth), len(parts.smooth) // 10
+
+    def fitted(count, some):
+        model = GaussianMixture(count, covariance_type=kind, random_state=0, reg_covar=1e-4)
+        return model.fit(some)
+
+    counts = [count for count in (1, 2, 4, 8, 16, 32) if count <= len(rows) - held]
+    scores = [fitted(count, rows[held:]).score(rows[:held]) for count in counts]
+    best = fitted(counts[int(np.argmax(scores))], rows)
+    return best.score_samples(parts.standardized(parts.fresh))
+
+
+def random_forest(parts):
+    """An adversarial random forest: for each tree the mixture of its leaves, and the mean over trees."""
+    import pandas
+    from arfpy.arf import arf
+    from scipy.special import logsumexp
+
+    rows, fresh = parts.standardized(parts.smooth), parts.standardized(parts.fresh)
+    codes = parts.train.astype(int)
+    frame = pandas.DataFrame(
+        {
+            f"x{v}": pandas.Categorical(codes[:, v]) if is_one else rows[:, v]
+            for v, is_one in enumerate(parts.are_categories)
+        }
+    )
+    forest = arf(frame, verbose=False, random_state=0).clf
+    of_forest = frame.copy()
+    for v in np.flatnonzero(parts.are_categories).tolist():
+        of_forest[f"x{v}"] = of_forest[f"x{v}"].cat.codes
+    cells, found = np.rint(parts.fresh).astype(int), []
+    for places in forest.apply(of_forest).T:
+        logs = []
+        for leaf in np.unique(places):
+            here = places == leaf
+            total = np.full(len(fresh), np.log(here.mean()))
+            for v, is_category in enumerate(parts.are_categories):
+                if is_category:
+                    size = codes[:, v].max() + 1
+                    counts = np.bincount(codes[here, v], minlength=size) + 1 / size
+                    shares = np.append(counts / counts.sum(), 1e-12)
+                    total += np.log(shares[np.minimum(cells[:, v], size)] * parts.std[v])
+                    continue
+                mean = rows[here, v].mean()
+                std = max(rows[here, v].std(ddof=1) if here.sum() > 1 else 1.0, SMALLEST_SPREAD)
+                total -= 0.5 * ((fresh[:, v] - mean) / std) ** 2 + np.log(std * np.sqrt(2 * np.pi))
+            logs.append(total)
+        found.append(logsumexp(logs, axis=0))
+    return logsumexp(found, axis=0) - np.log(len(found))
+
+
+def tree(parts, kind):
+    """A hidden Chow-Liu tree with leaves of a kind in the columns of numbers."""
+    leaves = ["categorical" if is_one else kind for is_one in parts.are_categories]
+    is_smooth = (kind == "gaussian") & ~parts.are_categories
+    rows = np.where(is_smooth, parts.smooth, parts.train)
+    start = pcircuit.hclt(rows, NUM_LATENTS, leaves=leaves)
+    circuit, _ = start.fit_em(rows, num_epochs=EPOCHS, pseudocount=1.0)
+    return spread(circuit, parts.units).log_likelihood(parts.fresh)
+
+
+def learned(parts):
+    """What `learn` makes of the rows."""
+    leaves = ["categorical" if is_one else "auto" for is_one in parts.are_categories]
+    model = pcircuit.learn(parts.train, leaves=leaves).model
+    return spread(model, parts.units).log_likelihood(parts.fresh)
+
+
+MODELS = {  # ln of the densities of fresh rows
+    "8 bins": lambda parts: of_bins(parts, 8),
+    "32 bins": lambda parts: of_bins(parts, 32),
+    "Gaussian": lambda parts: tree(parts, "gaussian"),
+    "auto": lambda parts: tree(parts, "auto"),
+    "learn": learned,
+    "mixture diag": lambda parts: normal_mixture(parts, "diag") - np.log(parts.std).sum(),
+    "mixture full": lambda parts: normal_mixture(parts, "full") - np.log(parts.std).sum(),
+    "forest": lambda parts: random_forest(parts) - np.log(parts.std).sum(),
+}
+
+
+def nats(names, models):
+    """A table of mean log-likelihoods of fresh rows."""
+    if "forest" in models and find_spec("arfpy") is None:
+        print("arfpy is not installed, so there is no column of adversarial random forests\n")
+        models = [model for model in models if model != "forest"]
+    print(f"| table | V, n | {' | '.join(models)} |\n| --- | --- {'| --- ' * len(models)}|")
     for name in names:
-        _, _, smooth, test = split(load(name))
-        inside = np.clip(test, smooth.min(axis=0) - 1, smooth.max(axis=0) + 1)
-        found = [of_bins(smooth, bins).log_likelihood(inside) for bins in (8, 32)]
-        start = pcircuit.hclt(smooth, NUM_LATENTS, leaves="gaussian")
-        circuit, _ = start.fit_em(smooth, num_epochs=EPOCHS, pseudocount=1.0)
-        found.append(circuit.log_likelihood(test))
-        learned = pcircuit.learn(smooth, leaves="gaussian").model
-        found.append(learned.log_likelihood(test))
-        held = len(smooth) // 10
-        for kind in ("diag", "full"):
-            fits = [
-                GaussianMixture(k, covariance_type=kind, random_state=0, reg_covar=1e-4).fit(
-                    smooth[held:]
-                )
-                for k in (1, 2, 4, 8, 16, 32)
-            ]
-            best = max(fits, key=lambda model: model.score(smooth[:held]))
-            found.append(best.score_samples(test))
-        shape = f"{smooth.shape[1]}, {len(smooth)}"
-        print(
-            f"| {name} | {shape} | {' | '.join(f'{logs.mean():.2f}' for logs in found)} |",
-            flush=True,
-        )
+        parts = split(*load(name))
+        print(f"| {name} | {parts.train.shape[1]}, {len(parts.train)} |", end="", flush=True)
+        for model in models:
+            found = MODELS[model](parts).mean() + np.log(parts.std).sum()
+            print(f" {found:.2f} |", end="", flush=True)
+        print(flush=True)
+
+
+def level(names, trials):
+    """Shares of batches drawn from a circuit that its own test rejects at 5 % and at 1 %."""
+    print("| table | T | 5 % | 1 % |\n| --- | --- | --- | --- |")
+    for name in names:
+        parts = split(*load(name))
+        leaves = ["categorical" if is_one else "auto" for is_one in parts.are_categories]
+        start = pcircuit.hclt(parts.train, 4, leaves=leaves)
+        circuit, _ = start.fit_em(parts.train, num_epochs=50, pseudocount=1.0)
+        test = hld.HLDTest(circuit)
+        for T in (10, 50, 200):
+            rows = circuit.sample(T * trials, rng=T).reshape(trials, T, -1)
+            pvalues = np.array([test(batch).pvalue for batch in rows])
+            shares = " | ".join(f"{(pvalues <= alpha).mean():.3f}" for alpha in (0.05, 0.01))
+            print(f"| {name} | {T} | {shares} |", flush=True)
 
 
 SHIFTS = {
@@ -126,26 +286,21 @@ SHIFTS = {
 
 
 def power(names, trials):
-    """Shares of batches at the 5 % level: detectors of bins, and densities against held-out rows."""
+    """Shares of batches that detectors of bins and of densities reject at the 5 % level."""
     print(
         f"| table | T | model | {' | '.join(SHIFTS)} |\n| --- | --- | --- {'| --- ' * len(SHIFTS)}|"
     )
     for name in names:
-        train, fresh, *_ = split(load(name))
-        half = len(train) // 2
-        start = pcircuit.hclt(train[:half], 4, leaves="gaussian")
-        circuit, _ = start.fit_em(train[:half], num_epochs=50, pseudocount=1.0)
-        metrics = ["euclidean", "standardized", "whitened"]
+        parts = split(*load(name))
+        train, fresh = (parts.standardized(rows) for rows in (parts.smooth, parts.fresh))
+        densities = hld.HLDDetector(rng=0, leaves="auto").fit(train)
         tests = {
-            "bins": hld.HLDDetector(rng=0).fit(train),
-            "densities": hld.HLDTest(
-                circuit, metric=metrics, reference="training", training_data=train[half:], rng=0
-            ),
-            "densities, circuit": hld.HLDTest(circuit, rng=0),
+            "bins": hld.HLDDetector(rng=0).fit(train).test,
+            "densities": densities.test,
+            "densities, circuit": hld.HLDTest(densities.densities_, rng=0),
         }
         for T in (10, 50, 200):
-            for model, test in tests.items():
-                judge = getattr(test, "test", test)
+            for model, judge in tests.items():
                 shares = []
                 for shift in SHIFTS.values():
                     rng = np.random.default_rng(2)
@@ -159,8 +314,8 @@ def power(names, trials):
 
 def speed(settings):
     """A table of rates of Gaussian hidden Chow-Liu trees for (V, K), with the same circuit in other libraries."""
-    print("| V | K | rows a second | fill | epoch | libcirkit | SPFlow | over the best |")
-    print("| ---: " * 8 + "|")
+    heads = ["V", "K", "rows a second", "fill", "epoch", "libcirkit", "SPFlow", "over the best"]
+    print(markdown(heads, left=0), end="")
     rng = np.random.default_rng(0)
     for V, K in settings:
         rows = rng.standard_normal((MOST_CELLS // V, V)) + rng.standard_normal((MOST_CELLS // V, 1))
@@ -186,10 +341,8 @@ def speed(settings):
         cells = [f"{rate:,.0f}" if rate else "-" for rate in rates]
         cells.append(f"{len(rows) / whole / best:.1f}" if best else "-")
         epoch = np.median(np.diff(times)[1:]) / whole
-        print(
-            f"| {V:,} | {K} | {len(rows) / whole:,.0f} | {fill / whole:.2f} | {epoch:.1f} "
-            f"| {' | '.join(cells)} |",
-            flush=True,
+        show(
+            f"{V:,}", K, f"{len(rows) / whole:,.0f}", f"{fill / whole:.2f}", f"{epoch:.1f}", *cells
         )
     print(
         "\nFill (of leaf tables) and an epoch of EM in units of an evaluation.  A dash: not installed, or rows too "
@@ -200,7 +353,7 @@ def speed(settings):
 def of_peer(name, circuit, rows):
     """Rows per CPU second of the same circuit in another library at its best batch size; None where it cannot."""
     try:
-        peer = importlib.import_module(f"benchmarks.peer_{name}")
+        peer = import_module(f"benchmarks.peer_{name}")
     except ImportError:
         return None
     evaluate, few = peer.evaluator(circuit), rows[:100]
@@ -212,17 +365,22 @@ def of_peer(name, circuit, rows):
 
 
 def main():
-    """One of the three tables."""
+    """One of the four tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("nats", "power", "speed"))
+    parser.add_argument("what", choices=("nats", "level", "power", "speed"))
     parser.add_argument("--tables", nargs="+", default=TABLES)
-    parser.add_argument("--trials", type=int, default=50)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--trials", type=int, help="batches (default 50, of `level` 1000)")
     given = parser.parse_args()
     begun = time.perf_counter()
-    if given.what == "speed":
+    if given.what == "nats":
+        nats(given.tables, given.models)
+    elif given.what == "level":
+        level(given.tables, given.trials or 1000)
+    elif given.what == "speed":
         speed(SETTINGS)
     else:
-        nats(given.tables) if given.what == "nats" else power(given.tables, given.trials)
+        power(given.tables, given.trials or 50)
     print(f"\n{time.perf_counter() - begun:.0f} s")
 
 

@@ -1,6 +1,7 @@
 """Doors and breakages: what each way to a verdict sees of each thing that goes wrong with a table.
 
     HLD_DATA=... python -m benchmarks.doors [--tables adult covertype sensorless] [--draws 20]
+    python -m benchmarks.doors --doors sql groups --breakages none "1 % gross"      in parts
     python -m benchmarks.doors --files FILE.csv ...         other tables, the class in the last column
 
 Of a table in random order 2,000 rows are learned from; every draw takes others, in which one thing is broken.  A cell
@@ -12,9 +13,8 @@ the circuit is left out, as it rejects every table that the circuit does not fit
 column of at least ten of them, levels in the first other column of at least three.
 """
 
-from __future__ import annotations
-
 import argparse
+import functools
 import pathlib
 import tempfile
 import warnings
@@ -136,42 +136,58 @@ BREAKAGES = {
 def doors_of(table, folder):
     """Name -> a function of calm rows, broken ones and a generator: a number to print, and whether it was seen."""
     learned = table.rows[:LEARNED]
-    detector = hld.HLDDetector(rng=0).fit(learned)
     labels = np.arange(LEARNED) // OWN
-    groups = hld.HLDDetector(rng=0).fit(learned.assign(day=labels), groups="day")
-    series = hld.HLDDetector(rng=0).fit(learned, order="time")
     free = next(c for c in learned if c not in (table.number, table.level, table.tied))
-    given = hld.HLDDetector(rng=0, covariates=[free]).fit(learned)
+    makers = {
+        "rows": lambda: hld.HLDDetector(rng=0).fit(learned),
+        "groups": lambda: hld.HLDDetector(rng=0).fit(learned.assign(day=labels), groups="day"),
+        "time": lambda: hld.HLDDetector(rng=0).fit(learned, order="time"),
+        "covariates": lambda: hld.HLDDetector(rng=0, covariates=[free]).fit(learned),
+        "exported": lambda: hld.HLDDetector(rng=0, metric="likelihoods").fit(learned),
+    }
+
+    @functools.cache
+    def fitted(kind):
+        return makers[kind]()
+
+    @functools.cache
+    def monitored():
+        return hld.Monitor(fitted("rows"))
+
+    @functools.cache
+    def program():
+        return exported(fitted("exported"), folder)
 
     def whole(result):
         return result.pvalue, result.reject
 
     def segment(calm, broken, rng):
         both = pd.concat([calm[:BATCH].assign(part="calm"), broken[:BATCH].assign(part="broken")])
-        found = detector.test_by(both, "part")
+        found = fitted("rows").test_by(both, "part")
         i = list(found.labels).index("broken")
         return found.adjusted[i], found.reject[i]
 
     def day(calm, broken, rng):
-        return whole(groups.test(broken[:OWN].assign(day=-1)))
+        return whole(fitted("groups").test(broken[:OWN].assign(day=-1)))
 
     def sized(calm, broken, rng):
-        result = detector.test(broken)
+        result = fitted("rows").test(broken)
         return result.effect_interval[0], is_large(result, 0.05)
 
     def stream(calm, broken, rng):
+        monitor = monitored()
         monitor.reset()
         monitor.update(calm)
         row = monitor.update(broken).alarm_row
         return (np.inf if row is None else row - CALM), row is not None
 
-    judged = exported(hld.HLDDetector(rng=0, metric="likelihoods").fit(learned), folder)
-    monitor = hld.Monitor(detector)
+    def batch(judge, kind="rows"):
+        return lambda calm, broken, rng: whole(judge(fitted(kind), broken[:BATCH]))
 
-    def batch(judge):
-        return lambda calm, broken, rng: whole(judge(broken[:BATCH]))
+    def tested(detector, rows):
+        return detector.test(rows)
 
-    def in_database(rows):
+    def in_database(detector, rows):
         import duckdb
 
         connection = duckdb.connect()
@@ -179,22 +195,22 @@ def doors_of(table, folder):
         return hld.sql.judge(detector, connection, "batch")
 
     return {
-        "test": batch(detector.test),
+        "test": batch(tested),
         "test_by": segment,
-        "chunks": batch(lambda rows: hld.judge_chunks(detector, [rows[:90], rows[90:]])),
+        "chunks": batch(lambda detector, rows: hld.judge_chunks(detector, [rows[:90], rows[90:]])),
         "summary": batch(
-            lambda rows: detector.test(
+            lambda detector, rows: detector.test(
                 detector.summarize(rows[:90]) + detector.summarize(rows[90:])
             )
         ),
         "sql": batch(in_database),
         "groups": day,
-        "time": batch(series.test),
-        "covariates": batch(given.test),
-        "C program": lambda calm, broken, rng: judged(broken[:BATCH]),
-        "effect": lambda calm, broken, rng: least_effect(detector.test(broken[:BATCH])),
+        "time": batch(tested, "time"),
+        "covariates": batch(tested, "covariates"),
+        "C program": lambda calm, broken, rng: program()(broken[:BATCH]),
+        "effect": lambda calm, broken, rng: least_effect(fitted("rows").test(broken[:BATCH])),
         "--min-effect 0.05": sized,
-        "test of 2,000": lambda calm, broken, rng: whole(detector.test(broken)),
+        "test of 2,000": lambda calm, broken, rng: whole(fitted("rows").test(broken)),
         "monitor": stream,
     }
 
@@ -228,34 +244,42 @@ def read_tables(options):
         yield Table(path.stem, frame, frame.columns[-1])
 
 
+def print_table(table, doors, options):
+    """The table of doors and breakages of one table."""
+    doors = {name: doors[name] for name in options.doors or doors}
+    print(f"\n{table.name}: {len(table.rows)} rows of {len(table.rows.columns)} columns\n")
+    print("| broken | " + " | ".join(doors) + " |\n| --- |" + " --- |" * len(doors), flush=True)
+    for name in options.breakages:
+        change = BREAKAGES[name]
+        if getattr(table, change.needs) is None or not len(getattr(table, change.needs)):
+            continue
+        cells = {door: [] for door in doors}
+        for draw in range(options.draws):
+            rng = np.random.default_rng([draw, *name.encode()])
+            calm, rows = table.draw(rng, CALM), table.draw(rng, LONG)
+            broken = change(table, rows, rng)
+            for door, ask in doors.items():
+                cells[door].append(ask(calm, broken, rng))
+        shown = [
+            f"{np.mean([seen for _, seen in found]):.2f} ({np.median([x for x, _ in found]):.1g})"
+            for found in cells.values()
+        ]
+        print(f"| {name} | " + " | ".join(shown) + " |", flush=True)
+
+
 def main():
     """Print the table of doors and breakages of each table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tables", nargs="+", default=["adult", "covertype", "sensorless"])
     parser.add_argument("--files", nargs="+", type=pathlib.Path, default=[])
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--doors", nargs="+", help="some of them; by default all")
+    parser.add_argument("--breakages", nargs="+", default=list(BREAKAGES), choices=list(BREAKAGES))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     for table in read_tables(options):
         with tempfile.TemporaryDirectory() as folder:
-            doors = doors_of(table, pathlib.Path(folder))
-        print(f"\n{table.name}: {len(table.rows)} rows of {len(table.rows.columns)} columns\n")
-        print("| broken | " + " | ".join(doors) + " |\n| --- |" + " --- |" * len(doors), flush=True)
-        for name, change in BREAKAGES.items():
-            if getattr(table, change.needs) is None or not len(getattr(table, change.needs)):
-                continue
-            cells = {door: [] for door in doors}
-            for draw in range(options.draws):
-                rng = np.random.default_rng([draw, *name.encode()])
-                calm, rows = table.draw(rng, CALM), table.draw(rng, LONG)
-                broken = change(table, rows, rng)
-                for door, ask in doors.items():
-                    cells[door].append(ask(calm, broken, rng))
-            shown = [
-                f"{np.mean([seen for _, seen in found]):.2f} ({np.median([x for x, _ in found]):.1g})"
-                for found in cells.values()
-            ]
-            print(f"| {name} | " + " | ".join(shown) + " |", flush=True)
+            print_table(table, doors_of(table, pathlib.Path(folder)), options)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ Speed does not depend on the values.  Arithmetic per row: a multiplication per p
 and an addition per weight.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree

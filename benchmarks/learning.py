@@ -11,8 +11,6 @@ Published values: the best tractable model that we know of, of any kind, with it
 LearnPSDD: Geh, master's thesis, 2022).
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import pathlib

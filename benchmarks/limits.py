@@ -9,8 +9,6 @@ deviations in 20,000 rows; the row of the monitor's alarm, the batches of 1,000 
 the p-value of the last 5,000 rows together, and the share of the last 1,000 that are called one by one.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

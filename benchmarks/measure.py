@@ -1,6 +1,4 @@
-"""Medians, the machine and its peak, for all benchmarks of speed."""
-
-from __future__ import annotations
+"""What benchmarks share: tables in Markdown, medians of seconds, the machine and its peak."""
 
 import os
 import platform
@@ -8,6 +6,17 @@ import statistics
 import time
 
 import numpy as np
+
+
+def markdown(head, rows=(), left=1) -> str:
+    """A table in Markdown, whose first `left` columns are words and the others numbers."""
+    dashes = ["---"] * left + ["---:"] * (len(head) - left)
+    return "".join("| " + " | ".join(map(str, row)) + " |\n" for row in (head, dashes, *rows))
+
+
+def show(*cells) -> None:
+    """Print a further row, at once."""
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
 def median_time(function, repeats, *, least=0.0, clock=time.perf_counter) -> float:

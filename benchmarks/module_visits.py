@@ -8,8 +8,6 @@ is where the work is; one that is visited often for the same thing would be a de
     python -m benchmarks.module_visits --files    the same, file by file
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import pathlib
@@ -19,6 +17,8 @@ import threading
 import numpy as np
 
 import hld
+
+from .measure import markdown, show
 
 ROOT = pathlib.Path(hld.__file__).resolve().parents[1]
 PACKAGES = tuple(str(ROOT / name) + "/" for name in ("hld", "pcircuit"))
@@ -91,12 +91,8 @@ def main(arguments=None) -> int:
     print(
         f"{asked.rows} rows of {table.shape[1]} columns, {asked.epochs} epochs, a batch of {len(batch)} rows\n"
     )
-    print(
-        "| "
-        + ("file" if asked.files else "room")
-        + " | files | visits of `fit` | files | visits of `test` |"
-    )
-    print("| --- | ---: | ---: | ---: | ---: |")
+    heads = ["files", "visits of `fit`", "files", "visits of `test`"]
+    print(markdown(["file" if asked.files else "room", *heads]), end="")
     groups = {}
     for name in dict.fromkeys([*fit.visits, *test.visits]):
         groups.setdefault(name if asked.files else room(name), []).append(name)
@@ -106,7 +102,7 @@ def main(arguments=None) -> int:
             (sum(name in trace.visits for name in names), sum(trace.visits[name] for name in names))
             for trace in (fit, test)
         ]
-        print(f"| {group} | " + " | ".join(str(count) for pair in counts for count in pair) + " |")
+        show(group, *(count for pair in counts for count in pair))
     return 0
 
 

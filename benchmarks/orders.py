@@ -15,8 +15,6 @@ holes, a free text.  The first month is learned.  Each day of the second is test
 Printed are the bad days found, the other days called, the exit statuses and the seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import pathlib

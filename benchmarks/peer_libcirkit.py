@@ -5,8 +5,6 @@ in single precision; all products must take unit p of every child.  It cuts valu
 (https://github.com/april-tools/cirkit/issues/416), so rows less likely than that are beyond it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from cirkit.backend.torch.em_optimizer import EM

@@ -7,8 +7,6 @@ its log-likelihoods, and for learning those after one epoch of EM.  A rate is No
 where one row would not fit in memory, or where values lie below the least it can represent (`LOWEST`).
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 

@@ -5,8 +5,6 @@ tables are looked up by one indexing operation per variable; sums are BLAS produ
 freed; and flows into tables are added up by whichever of three ways is fastest for their size.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pcircuit import InputRegion

@@ -1,8 +1,9 @@
 """What a circuit is: a v-tree and one region of units for each of its nodes.
 
-A probabilistic circuit is a computational graph of three kinds of units.  An *input* unit is a distribution of
-one variable, a *product* unit multiplies units with disjoint scopes, a *sum* unit is a mixture of units with one
-common scope.  All units with the same scope form a *region*.  Over a v-tree there is one region per node:
+A probabilistic circuit is a computational graph of three kinds of units, each a function of some of the variables,
+its scope.  An *input* unit is a distribution of one variable, a *product* unit multiplies units with disjoint scopes, a
+*sum* unit is a mixture of units with one common scope: their average with weights that sum to one.  All units with the
+same scope form a *region*.  Over a v-tree (`pcircuit.vtree`) there is one region per node:
 
 * A leaf carries an `InputRegion`: a table ``probs`` (K, C), row k the distribution p_k(x) of input unit k.
 * An inner node with children c = 0..A-1 carries an `InnerRegion`: P products and K sums,
@@ -10,46 +11,31 @@ common scope.  All units with the same scope form a *region*.  Over a v-tree the
       product p:  prod_c  unit ``products[p, c]`` of child c        sum k:  sum_p ``weights[k, p]`` product p.
 
 A region shows K units to its parent: its input units at a leaf, otherwise its sums; the products stay inside.  The
-root shows one unit, and that unit is the distribution of the circuit.  A circuit written like this is always
-smooth (a sum mixes products of one region) and structured-decomposable (products follow the v-tree).
+root shows one unit, and that unit is the distribution of the circuit.  Two coins that are thrown together, a mixture
+of two ways to throw them:
 
-Units are numbered ("node ids" of the HLD paper) region by region in post-order, inside a region products
-before sums.  `Circuit.nodes` lists them.
+>>> coins = Circuit(VTree.from_nested([0, 1]), [                      # nodes: two leaves, then the root
+...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]),                     # P(first coin = 0, 1), one row for each way
+...     InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),                     # and of the second coin
+...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])               # product p multiplies the units p of both
+>>> round(float(np.exp(coins.log_likelihood([[0, 1]])[0])), 4)        # of first = 0, second = 1
+0.1575
+>>> round(0.25 * (0.9 * 0.3) + 0.75 * (0.2 * 0.6), 4)                 # weights times products
+0.1575
 
-Whether regions fit a v-tree, which is all that makes them a circuit.
+A circuit written like this is *smooth* (a sum mixes products of one scope) and *structured-decomposable* (products
+follow one v-tree), which is all that exact sums over states need.  `check_regions` sees to it.
 
-Over a v-tree with R nodes there are R regions in post-order:
+Units are numbered ("node ids" of the HLD paper, whose nodes are units) region by region in post-order, inside a region
+products before sums.  `Circuit.nodes` lists them.
 
-* at the leaf of variable v an input region of v;
-* at an inner node an inner region whose table ``products`` has one column per child, in the order of the children,
-  with entries below the number of units that the child's region shows;
-* at the root a region that shows one unit, the distribution.
+A `Mixture` is a weighted list of circuits, on a v-tree each: p(x) = sum_m weights[m] p_m(x).  What is linear in p is
+exact for it and costs a sum over the circuits: likelihoods and samples, also conditional ones.  What is quadratic in p
+(overlaps, covariances of unit likelihoods and the test built on them) needs one v-tree, and refuses a `Mixture`.
 
-Then each product multiplies units of disjoint scopes and each sum mixes products of one scope, so that the circuit is
-smooth and structured-decomposable.  What a table holds is checked by the region itself (`pcircuit.regions`).
-
-Mixtures: a weighted list of circuits, on a v-tree each, and what is still exact for it.
-
-    p(x) = sum_m weights[m] p_m(x)
-
-Where all circuits share one v-tree, their mixture is a circuit again (`pcircuit.mixture`), and everything that holds
-for circuits holds for it.  Where the v-trees differ it is not: the product of two units with crossing scopes is not a
-product along either tree.  So a `Mixture` is a type of its own.  What is linear in p is exact for it and costs a sum
-over the circuits: likelihoods, evidence with missing entries, samples, also conditional ones.  What is quadratic in p
-(overlaps, covariances of unit likelihoods and the test built on them) needs one v-tree: these functions take a
-`Circuit` and refuse a `Mixture`.
-
-Methods beside functions: ``circuit.log_likelihood(data)`` is ``pcircuit.log_likelihood(circuit, data)``.
-
-Users of a circuit look for methods; readers of the library look for one function in one place.  Both get the same
-thing.  `Circuit` is in the lowest room of the package and imports nothing of the rooms above, so its line
-
-    log_likelihood = pcircuit.log_likelihood
-
-means the function to editors and type checkers, and a `Method` when the class is made, where `pcircuit` is a
-`Functions`.  At its first use the function's module is imported and the function itself takes the place of the
-`Method`: from then on it is a plain method, with the function's docstring and signature.  So ``import pcircuit``
-stays cheap, and ``help(circuit.sample)`` is ``help(pcircuit.sample)``.
+Methods are functions: ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``.  `Circuit` is in the lowest room of the
+package and imports nothing of the rooms above, so a line such as ``sample = pcircuit.sample`` in its body makes a
+`Method`, in whose place the function comes at its first use.  So ``import pcircuit`` stays cheap.
 """
 
 from __future__ import annotations
@@ -451,7 +437,8 @@ class Mixture(Immutable):
     Parameters
     ----------
     circuits : sequence of Circuit
-        At least one; normalised, with the same numbers of categories.
+        At least one; normalised, with the same numbers of categories.  Blocks of correlated columns, which `learn`
+        makes of columns of numbers, may be among them (`pcircuit.learning.normal_blocks`).
     weights : (M,) float array_like, optional
         Not negative, with sum 1 up to 1e-9 (they are divided by their sum).  Default: 1/M each.
 
@@ -503,7 +490,10 @@ class Mixture(Immutable):
                 f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}"
             )
         members = tuple(
-            check_distribution(circuit, f"circuits[{m}]") for m, circuit in enumerate(circuits)
+            circuit
+            if getattr(circuit, "is_block", False)
+            else check_distribution(circuit, f"circuits[{m}]")
+            for m, circuit in enumerate(circuits)
         )
         if not members:
             raise ValueError("`circuits` is empty: a mixture needs at least one")
@@ -516,6 +506,11 @@ class Mixture(Immutable):
                 )
         object.__setattr__(self, "circuits", members)
         object.__setattr__(self, "weights", _checked_weights(weights, len(members)))
+
+    @property
+    def pattern(self) -> Circuit:
+        """A circuit over the same variables and categories (`Circuit`)."""
+        return plain(self.circuits[0])
 
     @property
     def num_variables(self) -> int:
@@ -545,6 +540,12 @@ class Mixture(Immutable):
             f"Mixture({count} circuit{'s' * (count != 1)}, {self.num_variables} variables, "
             f"{self.num_parameters} parameters)"
         )
+
+
+def plain(member: Any) -> Circuit:
+    """A member of a mixture as a circuit: of correlated blocks the products without correlations."""
+    circuit: Circuit = getattr(member, "products", member)
+    return circuit
 
 
 def check_mixture(mixture: object) -> None:

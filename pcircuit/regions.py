@@ -1,14 +1,13 @@
 """The two kinds of regions, what a leaf family is, and the error for circuits that are not well formed.
 
-See `pcircuit.circuit` for what regions are for.
+`pcircuit.circuit` says what regions are for.  Read `InputRegion` and `InnerRegion` first: two arrays each.
 
-The K input units of a variable are distributions of one *family*: tables of categories, normal distributions, counts.
-A family is one class, an object of it all K units, with arrays of which row k belongs to unit k.  What a circuit can be
-asked follows from the methods of its families, which `LeafFamily` lists; no query looks at their kind.
+The K input units of a variable are distributions of one *family*: tables of categories (`Categorical`), normal
+distributions, counts.  An object of a family is all K units, with arrays of which row k belongs to unit k.  What a
+circuit can be asked follows from the methods of its families, which `LeafFamily` lists; no query looks at their kind.
 
 Densities are with respect to one measure for each variable: counting on categories, length on real numbers, both where
-a family has atoms.  So all sums over categories in this package are integrals, and nothing else changes.  A family from
-outside derives from `LeafFamily` and works wherever its methods allow; elsewhere the error names the missing one.
+a family has atoms.  So all sums over categories in this package are integrals, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -112,6 +111,10 @@ class LeafFamily(Immutable):
     def like(cls, x: Any, num_units: int) -> LeafFamily:
         """Equal units that fit a column x (N,): what EM begins with."""
         raise cls._lacks("like")
+
+    def again(self, x: Any, num_units: int) -> LeafFamily:
+        """Equal units that fit a column x (N,), on the states of these."""
+        return type(self).like(x, num_units)
 
     @classmethod
     def _lacks(cls, name: str) -> LeafError:
@@ -375,6 +378,15 @@ class Categorical(LeafFamily):
     def expectation(self, g: Callable[[Any], Any]) -> Floats:
         """(K,) E g(X)."""
         return np.asarray(self.probs @ np.asarray(g(np.arange(self.num_categories, dtype=float))))
+
+    def again(self, x: Any, num_units: int) -> Categorical:
+        """Equal units with the shares of the categories in a column, one row more spread over all.
+
+        Shapes: x (N,).
+        """
+        return self.take([0] * num_units).maximize(
+            self.statistics(x, np.ones((len(x), num_units))), 1.0
+        )
 
     def cross_entropy(self, other: Categorical) -> Floats:
         """(K, K') -sum_c p_a(c) ln p_b(c), infinite where b is zero and a is not."""

@@ -1,31 +1,29 @@
-"""V-trees: the hierarchy of scopes that a structured-decomposable circuit follows.
+"""V-trees: the hierarchy of variables that a circuit follows.
 
-A v-tree over the variables 0..V-1 is a rooted tree whose leaves are the variables; an inner node has any number
-of children, rarely only one.  The scope of a node is the set of variables below it, so the scopes of the children
-of a node are disjoint and their union is the scope of the node.
+A circuit explains a row part by part: first single columns, then groups of columns, at last the whole row.  A v-tree
+says which groups there are.  It is a rooted tree whose leaves are the variables 0..V-1, the columns of a table; an
+inner node has any number of children, rarely only one.  The *scope* of a node is the set of variables below it, so the
+scopes of the children of a node are disjoint, and together they are the scope of the node:
 
-The nodes are numbered in post-order: children before their parent, the subtrees of earlier children before
-those of later ones, the root last.  This numbering has three advantages.
+    [[0, 2], 1]  is  4             scope {0, 1, 2}
+                     |-- 2         scope {0, 2}          parents      2  2  4  4 -1
+                     |   |-- 0     variable 0            variables    0  2 -1  1 -1
+                     |   `-- 1     variable 2            first        0  1  0  3  0
+                     `-- 3         variable 1
+
+Nodes are numbered in post-order: children before their parent, the subtrees of earlier children before those of later
+ones, the root last.  A v-tree is three arrays of which entry r belongs to node r: its parent, its variable (-1 at inner
+nodes), and the first node at or below it.
 
 * The nodes at or below node r are exactly ``first[r], ..., r``: "is below" is two comparisons.
-* The leaves below r are consecutive in the list of all leaves: a scope is a slice.
 * A loop over 0, 1, 2, ... meets every node after everything below it: a bottom-up pass is a plain loop,
   a top-down pass is the same loop backwards, and nothing here recurses, however deep the tree.
+* Any two scopes are equal, nested or disjoint, because any two intervals ``first[r]..r`` are (the scope trichotomy of
+  the HLD paper, appendix B).
 
-Any two scopes are equal, nested or disjoint (the scope trichotomy of the HLD paper, appendix B), because any
-two intervals ``first[r]..r`` are.  So no method walks through a subtree: only `lowest_common_ancestor` climbs, and
-`to_nested` visits all.
-
-Post-order numbers for hierarchies written in other ways: nested lists, trees of variables, orders cut in two.
-
-A v-tree (`pcircuit.vtree`) is two arrays, the parent and the variable of each node, in post-order.  `numbered` walks
-down from a start node, asking for the children of each node that it meets, and gives a node its number when it leaves
-it for good, which is after everything below.  The walk keeps its own stack, so that no hierarchy is too deep.
-
-    check_leaves        nested lists that a user gives
-    numbered            parents and variables from a start node and a rule that gives the children
-    numbered_by_cuts    the same for an order of the variables that is cut in two again and again
-    numbered_tree       the same for a tree whose nodes are the variables themselves
+Other ways to write a hierarchy become these arrays at the end of the file: `numbered` walks down from a start node and
+gives a node its number when it leaves it for good; `numbered_by_cuts` does so for an order of the variables that is
+cut in two again and again, `numbered_tree` for a tree whose nodes are the variables themselves.
 """
 
 from __future__ import annotations

@@ -365,6 +365,21 @@ HEAD = """# The mistakes that people make first
 This page shows twenty mistakes, and the sentence that each of them gets. Do not edit it:
 `python -m tests.bad_inputs > docs/bad-inputs.md` writes it.
 
+```python
+import hld
+
+try:
+    hld.HLDDetector().fit([[0, 1], [1]])
+except ValueError as error:
+    print(error)
+```
+
+prints
+
+```
+`table` has rows of different lengths, expected as many cells in each
+```
+
 Nothing is cast silently to another value. An argument that cannot be used ends in a `TypeError` (of the wrong kind) or
 a `ValueError` (out of range) of one sentence that names it, before any work is done. A file that cannot be read or
 written ends in the operating system's `OSError`. Tests try this on every public function.

@@ -53,6 +53,7 @@ BROWSER = (
     "tests/hld/answers/reports/test_page.py::test_a_browser_lays_pages_out",
     "tests/hld/answers/reports/test_page.py::test_pages_are_printed_on_white_and_nothing_is_cut",
     "tests/hld/answers/reports/test_page.py::test_the_browser_finds_what_is_too_wide_and_too_pale",
+    "tests/pcircuit/pictures/test_circuits.py::test_a_page_zooms_and_folds_as_python_arranges",
 )
 # ... which are left out: a browser reserves more addresses than that
 ENVIRONMENTS = {

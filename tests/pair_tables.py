@@ -19,6 +19,14 @@ def random_table(rng, *, num_rows=None, num_variables=None, largest=4, missing=0
     return data, categories
 
 
+def recoded(rng, data, categories):
+    """`data` with the categories of each column renamed."""
+    data = data.copy()
+    for v, C in enumerate(categories):
+        data[data[:, v] >= 0, v] = rng.permutation(C)[data[data[:, v] >= 0, v]]
+    return data
+
+
 def naive_counts(data, categories, i, j, weights=None):
     """n_ij row by row."""
     counts = np.zeros((categories[i], categories[j]))

@@ -55,14 +55,14 @@ def test_every_page_is_in_the_menu():
 
 
 @pytest.mark.thorough
-def test_the_pictures_of_the_readme_are_those_that_its_command_draws(tmp_path):
+def test_the_pictures_of_the_pages_are_those_that_the_command_draws(tmp_path):
     pytest.importorskip("sklearn")
     subprocess.run(
         [sys.executable, DOCS / "pictures" / "make_pictures.py", tmp_path], cwd=ROOT, check=True
     )
-    named = re.findall(
-        r"\(docs/pictures/(\w+\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8")
-    )
+    pages = [ROOT / "README.md", *DOCS.glob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    named = re.findall(r"\((?:docs/)?pictures/(\w+\.png)\)", text)
     drawn = {path.name: pyplot.imread(path).shape for path in tmp_path.iterdir()}
     kept = {path.name: pyplot.imread(path).shape for path in (DOCS / "pictures").glob("*.png")}
     assert drawn == kept

@@ -1,13 +1,22 @@
-"""The judge is judged: values computed by hand, and identities that hold for every circuit."""
+"""The judge is judged: values computed by hand, and identities that hold for every circuit.
+
+So are the plain versions at the heads of files, which doctest compares with the fast code on one circuit each.
+"""
+
+import doctest
 
 import naive
 import numpy as np
 import pytest
 import zoo
+from binomial_bounds import SURE, at_least, at_most
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+from hld.vectors import distances
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, select_nodes
+from pcircuit.inference import flows, likelihood, sampling
+from pcircuit.operations import products
 
 ALL = {**zoo.circuits(), **{f"unnormalized {k}": c for k, c in zoo.unnormalized_circuits().items()}}
 
@@ -208,3 +217,40 @@ def test_topdown_mass_passes_on_to_the_children(name):
                 mass[offsets[r] : offsets[r] + region.num_products],
                 region.dense_weights().T @ shown,
             )
+
+
+# -- plain versions ------------------------------------------------------------------------------------------
+
+
+def plain(module, name):
+    """The function of this name that the head of a module defines."""
+    names = dict(vars(module))
+    for example in doctest.DocTestParser().get_examples(module.__doc__):
+        if example.source.startswith(f"def {name}("):
+            exec(example.source, names)
+    return names[name]
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_plain_versions_agree_with_enumeration(name):
+    circuit = zoo.circuits()[name]
+    x = naive.states(circuit)
+    p = naive.likelihood(circuit, x)
+    close(plain(likelihood, "plain_values")(circuit, x)[-1][0], p)
+    found = plain(flows, "plain_flows")(circuit, x[p > 0])
+    for one, other in zip(found, naive.flows(circuit, x[p > 0]), strict=True):
+        close(one, other)
+    close(plain(products, "plain_overlap")(circuit, circuit), naive.overlap(circuit, circuit))
+    nodes = select_nodes(circuit)
+    close(plain(distances, "plain_vectors")(circuit, x), naive.node_values(circuit, x)[:, nodes])
+
+
+def test_the_plain_sampler_draws_states_as_often_as_they_are_likely(rng):
+    circuit = zoo.circuits()["mixed_categories"]
+    x, N = naive.states(circuit), 20_000
+    drawn = plain(sampling, "plain_sample")(circuit, N, rng)
+    place = np.ravel_multi_index(drawn.T, circuit.num_categories)
+    p, counts = naive.likelihood(circuit, x), np.bincount(place, minlength=len(x))
+    sure = SURE / len(x)
+    assert (counts >= at_least(N, p, sure)).all()
+    assert (counts <= at_most(N, p, sure)).all()

@@ -11,8 +11,6 @@ Data come from the folder named by HLD_DATA, else they are downloaded.  Interrup
 and the next call continues where this one stopped.  Cells run in as many processes as there are CPUs, one thread each.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

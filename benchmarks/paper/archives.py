@@ -13,8 +13,6 @@ For Census-Income neither checksum is known, so its rows and classes are checked
 downloaded in its cache, so a second call downloads nothing.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
@@ -166,18 +164,22 @@ def sensorless():
     return rows[:, :48], rows[:, 48].astype(int)
 
 
-def mnist():
-    """(70000, 28, 28) uint8 images and (70000,) digits, training rows first."""
+def mnist(read=None):
+    """(70000, 28, 28) uint8 images and (70000,) digits, training rows first; `read` gives the bytes of a file."""
     images, digits = [], []
     for part in ("train", "t10k"):
         images.append(
             np.frombuffer(
-                gzip.decompress(_fetch(f"{part}-images-idx3-ubyte.gz")), np.uint8, offset=16
+                gzip.decompress((read or _fetch)(f"{part}-images-idx3-ubyte.gz")),
+                np.uint8,
+                offset=16,
             )
         )
         digits.append(
             np.frombuffer(
-                gzip.decompress(_fetch(f"{part}-labels-idx1-ubyte.gz")), np.uint8, offset=8
+                gzip.decompress((read or _fetch)(f"{part}-labels-idx1-ubyte.gz")),
+                np.uint8,
+                offset=8,
             )
         )
         _check_classes(f"{part}-labels", digits[-1])

@@ -9,8 +9,6 @@ numbers agree: within a `tolerance` of the range of ours over splits and starts,
 sides where a circuit was run once.  Where we have nothing to compare: "not done".
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import NamedTuple
 

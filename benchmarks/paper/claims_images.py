@@ -4,8 +4,6 @@ Each is judged by a rule on the stored results, in the code beside the sentence,
 are judged by eye.
 """
 
-from __future__ import annotations
-
 from . import paper_values as paper
 from .claims import HOLDS, NOT_DONE, PARTLY, SLACK, Claim, judged
 from .findings import listed, short, span, training_share

@@ -5,8 +5,6 @@ has them: over data sets for false positives, over pairs for detection.  The two
 captions that fit their numbers; the paper's are exchanged.
 """
 
-from __future__ import annotations
-
 from . import datasets
 from . import paper_values as paper
 from .claims import AGREES, DIFFERS, NOT_DONE, Claim, agreement

@@ -4,8 +4,6 @@ Nothing in this group needs a result, so its verdicts are written down; each res
 named, and `tests/test_paper_claims.py` checks that each of these tests exists.
 """
 
-from __future__ import annotations
-
 from .claims import FAILS, HOLDS, NOT_DONE, PARTLY, Claim, judged
 from .findings import span
 

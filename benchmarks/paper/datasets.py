@@ -17,8 +17,6 @@ paper's own unit counts settle it:
 Files come from the folder named by the environment variable HLD_DATA, else from the original archives (`archives`).
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import pathlib
@@ -141,7 +139,9 @@ def load_table(name: str) -> Table:
 def _table(name, folder) -> Table:
     """Read a table."""
     if name in IMAGES:
-        images, digits = _local_mnist(pathlib.Path(folder)) if folder else archives.mnist()
+        images, digits = archives.mnist(
+            folder and (lambda file: pathlib.Path(folder, "mnist", file).read_bytes())
+        )
         side = int(name.removeprefix("mnist"))
         pixels = images.reshape(len(images), side, 28 // side, side, 28 // side).mean(axis=(2, 4))
         pixels = pixels.reshape(len(images), -1).astype(np.float32)
@@ -301,17 +301,6 @@ def _local_sensorless(folder) -> Table:
         f"{np.bincount(classes)[2:].min()} to {np.bincount(classes)[2:].max()} each, instead of 5,319"
     )
     return sensorless_table(values, classes, remark, sampled)
-
-
-def _local_mnist(folder):
-    """(70000, 28, 28) images and (70000,) digits."""
-    parts = []
-    for part in ("train", "t10k"):
-        with gzip.open(folder / "mnist" / f"{part}-images-idx3-ubyte.gz") as file:
-            images = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 28, 28)
-        with gzip.open(folder / "mnist" / f"{part}-labels-idx1-ubyte.gz") as file:
-            parts.append((images, np.frombuffer(file.read(), np.uint8, offset=8)))
-    return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
 LOCAL = {

@@ -17,8 +17,6 @@ if at least k draws are among the first j, so the bootstrap threshold is x_j wit
 The closed-form and the exact null of HLD are not drawn and have the first part only.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

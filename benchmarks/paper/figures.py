@@ -10,8 +10,6 @@ the TOP nodes with the largest contribution have the pixel in their scope, nodes
 out: they hold most of the image.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -4,8 +4,6 @@
 circuits, and their means go over data sets; detection rates belong to pairs, and theirs go over pairs.
 """
 
-from __future__ import annotations
-
 import pathlib
 from dataclasses import dataclass, field
 
@@ -25,7 +23,7 @@ class Findings:
     step_results: tuple = ()
 
     @classmethod
-    def stored(cls, group="study", folder=None) -> Findings:
+    def stored(cls, group="study", folder=None) -> "Findings":
         """What a folder of results holds."""
         root = store.FOLDER if folder is None else pathlib.Path(folder)
         variants = sorted((root / "variants").glob("*")) if group == "study" else ()
@@ -36,7 +34,7 @@ class Findings:
         )
 
     @property
-    def smoothed(self) -> Findings:
+    def smoothed(self) -> "Findings":
         """Those with a pseudocount per step, to be asked in the same way."""
         return Findings(list(self.step_results))
 

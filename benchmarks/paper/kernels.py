@@ -14,8 +14,6 @@ all columns of a row make a string of bits, one bit a column, packed into words 
 and within one batch half of the pairs.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

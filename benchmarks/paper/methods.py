@@ -13,8 +13,6 @@ The thresholds of the last four are order statistics of pairs of batches drawn f
 (1 + #{null >= statistic}) / (1 + B) <= alpha is the same as statistic > threshold, as in `hld.baselines`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

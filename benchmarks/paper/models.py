@@ -6,8 +6,6 @@
 Everything runs in one thread: the study has one process for each CPU.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,13 +8,12 @@
 results say.
 """
 
-from __future__ import annotations
-
 import pathlib
 import re
 
 import numpy as np
 
+from ..measure import markdown
 from . import datasets
 from . import paper_values as paper
 from .claims import WHY, all_claims, claims_table, summary_table, verdict_text
@@ -67,7 +66,7 @@ def main_rows(findings, dataset, methods, kinds=tuple(KINDS)) -> str:
             step = [findings.smoothed.value(dataset, kind, method, T) for T in SIZES]
             if method in paper.METHODS and any(value == value for value in step):
                 rows.append([f"{title}, smoothed per step", *map(short, step)])
-    return _table(["T", *SIZES], rows)
+    return markdown(["T", *SIZES], rows)
 
 
 def tabular(findings) -> str:
@@ -93,7 +92,7 @@ def node_sets(findings) -> str:
             ours = findings.mean("tabular", "ood", f"HLD/{name}/normal", T, over="datasets")
             cells.append(f"{short(ours.mean)} ({short(theirs)})")
         rows.append([name, *cells])
-    return _table(["node set", *[f"T = {T}" for T in paper.ABLATION_SIZES]], rows)
+    return markdown(["node set", *[f"T = {T}" for T in paper.ABLATION_SIZES]], rows)
 
 
 def levels(findings) -> str:
@@ -112,7 +111,7 @@ def levels(findings) -> str:
                 ["", "ours", *map(short, ours)],
                 ["", "ours without Sensorless", *map(short, rest)],
             ]
-    return _table(["alpha", "FPR_data", *[f"T = {T}" for T in LONG_SIZES]], rows)
+    return markdown(["alpha", "FPR_data", *[f"T = {T}" for T in LONG_SIZES]], rows)
 
 
 def additions(findings) -> str:
@@ -139,7 +138,7 @@ def splits(findings) -> str:
     titles = [
         f"{KINDS[kind]}, {method.partition('/normal')[0]}, T = {T}" for kind, method, T in wanted
     ]
-    return _table(["circuit", "runs", "units", *titles], rows)
+    return markdown(["circuit", "runs", "units", *titles], rows)
 
 
 def spectra(findings) -> str:
@@ -169,7 +168,7 @@ def spectra(findings) -> str:
             ]
         )
     titles = ["level at .05", "measured", "level at .01", "measured"]
-    return _table(["circuit", "units", "leading share", "effective number", *titles], rows)
+    return markdown(["circuit", "units", "leading share", "effective number", *titles], rows)
 
 
 def products(findings) -> str:
@@ -203,7 +202,7 @@ def products(findings) -> str:
         "with products",
         "R^2 below the root",
     ]
-    return _table(["circuit", *titles, "power, plain norm", "power, whitened"], rows)
+    return markdown(["circuit", *titles, "power, plain norm", "power, whitened"], rows)
 
 
 def losses(findings) -> str:
@@ -225,7 +224,7 @@ def losses(findings) -> str:
             if None not in power[0]:
                 change = [f"{b.mean - a.mean:+.4f}" for a, b in zip(*power, strict=True)]
                 rows.append([f"{before} to {after}, {NORMS[law]}", *change])
-    return _table(["change of the mean", *[f"T = {T}" for T in paper.ABLATION_SIZES]], rows)
+    return markdown(["change of the mean", *[f"T = {T}" for T in paper.ABLATION_SIZES]], rows)
 
 
 def steps(findings) -> str:
@@ -243,7 +242,7 @@ def steps(findings) -> str:
             for method in ("HLD", *SCALAR_SCORES)
         ]
         rows.append([title, *cells])
-    return _table(["pseudocount 0.1", "HLD", *SCALAR_SCORES], rows)
+    return markdown(["pseudocount 0.1", "HLD", *SCALAR_SCORES], rows)
 
 
 def opening(findings) -> str:
@@ -282,7 +281,7 @@ def variants(findings) -> str:
             for kind, method, T in wanted
         ]
         rows.append([name, *cells])
-    return _table(
+    return markdown(
         ["variant", *[f"{KINDS[kind]}, {method}, T = {T}" for kind, method, T in wanted]], rows
     )
 
@@ -305,7 +304,7 @@ def pixels(findings) -> str:
     ]
     rows.sort(key=lambda row: float(row[0]))
     printed = [short(paper.MAIN["mnist7"][kind][T][method][0]) for kind, method, T in wanted]
-    return _table(
+    return markdown(
         ["threshold", *[f"{KINDS[kind]}, {method}, T = {T}" for kind, method, T in wanted]],
         [*rows, ["paper", *printed]],
     )
@@ -323,7 +322,7 @@ def codes(findings) -> str:
                     *[short(source.value(dataset, kind, "MMD", T)) for dataset in datasets.TABULAR],
                 ]
             )
-    return _table(["MMD", *[NAMES[dataset] for dataset in datasets.TABULAR]], rows)
+    return markdown(["MMD", *[NAMES[dataset] for dataset in datasets.TABULAR]], rows)
 
 
 def _variants(findings, names) -> dict:
@@ -352,7 +351,7 @@ def cost(findings) -> str:
             wall = sum(sum(r["seconds"].values()) for r in results)
             share = sum(r["seconds"].get("MMD", 0) for r in results) / wall
             rows.append([f"{len(results)} {name}", f"{seconds:,.0f}", f"{share:.0%}"])
-    return _table(["part", "CPU seconds", "MMD"], rows)
+    return markdown(["part", "CPU seconds", "MMD"], rows)
 
 
 BLOCKS = {
@@ -378,12 +377,6 @@ BLOCKS = {
     "losses": losses,
     "steps": steps,
 }
-
-
-def _table(header, rows) -> str:
-    """Markdown, first column to the left."""
-    lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, *rows)]
-    return "\n".join([lines[0], "| --- |" + " ---: |" * (len(header) - 1), *lines[1:]]) + "\n"
 
 
 __all__ = ["BLOCKS", "PAGES", "filled", "opening", "write_pages"]

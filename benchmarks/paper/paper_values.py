@@ -9,8 +9,6 @@ pairs of digits and MNIST 28 x 28 are empty in the paper's source; what the text
     CAPACITY, RAT  {architecture: (units, log-likelihood, {T: detection rate})}
 """
 
-from __future__ import annotations
-
 METHODS = ("HLD", "MMD", "RootLL", "Typicality", "TDI")
 ALPHA_METHODS = ("HLD", "MMD", "RootLL", "TDI", "Typicality")
 ABLATION_SIZES = (1, 10, 50, 100)

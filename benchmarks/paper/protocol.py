@@ -15,8 +15,6 @@ finite: batches come from it with replacement (`Settings.replacement`), and what
 empirical distribution.
 """
 
-from __future__ import annotations
-
 import time
 import zlib
 from dataclasses import replace

@@ -13,8 +13,6 @@ over pairs counts them once for each pair, as in the paper.  Besides the mean th
                    circuit.  With a single run it is the mean and three errors to both sides
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

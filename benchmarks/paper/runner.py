@@ -3,8 +3,7 @@
 Processes are started afresh (not forked: NumPy and Numba keep threads), one cell at a time each.
 """
 
-from __future__ import annotations
-
+import os
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -17,15 +16,18 @@ def run_cells(cells, jobs=1, folder=None) -> int:
     """Run the cells that have no result yet; returns how many failed."""
     waiting = [cell for cell in cells if store.read(cell, folder) is None]
     say(f"{len(cells)} cells, {len(cells) - len(waiting)} finished before")
-    try:
-        if waiting:
-            datasets.load_table(waiting[0].dataset)
-    except (OSError, ImportError) as error:
-        say(
-            f"no data for {waiting[0].dataset} ({error}): name the folder that holds them by HLD_DATA, or leave it "
-            "unset and `pip install 'hld[data]'`, which downloads them from the original archives"
-        )
-        return len(waiting)
+    for name in dict.fromkeys(cell.dataset for cell in waiting):
+        try:
+            datasets.load_table(name)
+        except ImportError as error:  # says what to install
+            say(f"no data for {name}: {error}")
+            return len(waiting)
+        except OSError as error:
+            say(
+                f"no data for {name} ({error}): name the folder that holds them by HLD_DATA, or leave it unset and "
+                "`pip install 'hld[data]'`, which downloads them from the original archives"
+            )
+            return len(waiting)
     start, failed = time.perf_counter(), 0
     for done, (cell, outcome) in enumerate(_outcomes(waiting, jobs, folder), 1):
         elapsed = time.perf_counter() - start
@@ -34,6 +36,7 @@ def run_cells(cells, jobs=1, folder=None) -> int:
             f"[{done}/{len(waiting)}] {cell.group}/{cell.name}: {outcome}; {elapsed:.0f} s so far, about "
             f"{elapsed / done * (len(waiting) - done):.0f} s to go"
         )
+    say(f"{time.perf_counter() - start:.0f} s, {sum(os.times()[:4]):.0f} s of processors")
     return failed
 
 

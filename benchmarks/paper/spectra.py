@@ -11,8 +11,6 @@ Only the K products of the root have a single sum above them.  So the rank of S 
 of a product's variance that leaf and sum units explain should be 1 everywhere but at the root.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import hld

@@ -4,8 +4,6 @@ A file is used again if its settings are those that are asked for; otherwise the
 older file does not have has its default there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

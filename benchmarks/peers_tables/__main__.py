@@ -6,8 +6,6 @@ python -m benchmarks.peers_tables run FOLDER [NAME]  runs the jobs of all librar
 python -m benchmarks.peers_tables page FOLDER        prints the tables of docs/peers.md
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -4,9 +4,7 @@ The import of the library, `prepare` and every job are timed in processor second
 the process until the batches are judged, and again at the end.
 """
 
-import ast
 import importlib
-import inspect
 import json
 import os
 import pathlib
@@ -40,7 +38,6 @@ def main(name: str, folder: pathlib.Path) -> dict:
         "import": time.process_time() - start,
         "missing": getattr(peer, "MISSING", {}),
         "notes": getattr(peer, "NOTES", {}),
-        "lines": lines(peer),
     }
     train = pd.read_csv(folder / "train.csv")
     start = time.process_time()
@@ -124,17 +121,6 @@ def served(peer, name, model, folder) -> dict:
         said = getattr(error, "stderr", "") or str(error)
         return {"error": said.strip().split("\n")[-1][:200]}
     return {"bytes": size, "first": first, "second": second}
-
-
-def lines(peer) -> dict:
-    """Lines of code of each job: those of its function that are not empty, without the `def`."""
-    source = inspect.getsource(peer)
-    counts = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef):
-            text = source.split("\n")[node.lineno : node.end_lineno]
-            counts[node.name] = sum(bool(line.strip()) for line in text)
-    return counts
 
 
 def peak() -> int:

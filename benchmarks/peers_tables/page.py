@@ -1,28 +1,11 @@
 """The tables of docs/peers.md from what was measured."""
 
-from __future__ import annotations
-
-JOBS = {
-    "detect": "detect",
-    "explain": "explain",
-    "report": "report",
-    "segments": "segment",
-    "stream": "stream",
-    "serve": "serve",
-    "size": "size",
-}
+from ..measure import markdown
 
 
 def text(found: dict) -> str:
-    """Four tables in Markdown."""
-    return "\n\n".join(table(found) for table in (costs, lines, shifts, more))
-
-
-def markdown(head, rows) -> str:
-    """A table."""
-    return "\n".join(
-        "| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)
-    )
+    """Three tables in Markdown."""
+    return "\n".join(table(found) for table in (costs, shifts, more))
 
 
 def costs(found) -> str:
@@ -67,30 +50,6 @@ def costs(found) -> str:
         ],
         rows,
     )
-
-
-def lines(found) -> str:
-    """Lines of code of each job."""
-    names = {"segments": ["segments"], "serve": ["save", "load"]}
-    rows = []
-    for name, one in found.items():
-        if "error" in one:
-            continue
-        counts = one["lines"]
-        shared = sum(
-            count
-            for key, count in counts.items()
-            if key
-            not in ("detect", "explain", "report", "segments", "stream", "size", "save", "load")
-        )
-        row = [name, shared]
-        for job in JOBS:
-            keys = names.get(job, [job])
-            row.append(
-                sum(counts[key] for key in keys) if all(key in counts for key in keys) else "none"
-            )
-        rows.append(row)
-    return markdown(["library", "preparation", *JOBS.values()], rows)
 
 
 def shifts(found) -> str:

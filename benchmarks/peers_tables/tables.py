@@ -4,8 +4,6 @@ Rows of both files of Adult, shuffled, without `fnlwgt`.  The first 10,000 are f
 other 38,842, each row in one batch only, so that unshifted ones are unshifted.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import pathlib

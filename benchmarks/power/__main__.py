@@ -2,75 +2,43 @@
 
     HLD_DATA=... python -m benchmarks.power --output FILE.json [--tables adult nltcs ...] [--kinds permuted ...]
                                             [--sizes 10 50 200 1000] [--methods default columns ...]
-                                            [--batches 100] [--columns 2] [--quick]
+                                            [--batches 100] [--columns 2] [--rows 4000]
     python -m benchmarks.power report FILE.json
 
 A cell is a data set, a kind of shift, a column and a batch size.  Each cell is written to the file when it is done, and
 a run with the same file continues where the last one ended, so that a grid can be run in pieces.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
-import pathlib
-import time
-import warnings
-
 import numpy as np
 
 from .methods import METHODS, SLOW
+from .pieces import run
 from .report import report
 from .shifts import SHIFTS, columns_for, fresh_batches, shifted_batches
 from .tables import MOST_TRAIN, TABLES, load_source
 
 ALPHA = 0.05
-SIZES = (10, 50, 200, 1000)
 
 
 def main():
-    """Run the cells that are not there yet, or report."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("report", nargs="?", choices=["report"])
-    parser.add_argument("file", nargs="?")
-    parser.add_argument("--output")
-    parser.add_argument("--tables", nargs="*", default=TABLES)
-    parser.add_argument("--kinds", nargs="*", default=tuple(SHIFTS))
-    parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument(
-        "--methods", nargs="*", default=[name for name in METHODS if name not in SLOW]
+    """Run the cells that are not there yet, or report; twice as many unshifted batches as shifted ones in a cell."""
+    run(
+        __doc__,
+        study,
+        report,
+        TABLES,
+        kinds=tuple(SHIFTS),
+        sizes=(10, 50, 200, 1000),
+        methods=tuple(name for name in METHODS if name not in SLOW),
+        batches=100,
+        columns=2,
+        rows=MOST_TRAIN,
     )
-    parser.add_argument(
-        "--batches", type=int, default=100, help="shifted ones in a cell; twice as many unshifted"
-    )
-    parser.add_argument("--columns", type=int, default=2, help="columns of each data set and kind")
-    parser.add_argument("--rows", type=int, default=MOST_TRAIN, help="training rows, at most")
-    parser.add_argument("--quick", action="store_true", help="three tables, T = 50, 40 batches")
-    options = parser.parse_args()
-    if options.report:
-        return print(report(json.loads(pathlib.Path(options.file).read_text())))
-    if options.quick:
-        options.tables, options.sizes, options.batches = ("nltcs", "adult", "plants"), (50,), 40
-    warnings.simplefilter("ignore")
-    path = pathlib.Path(options.output or "benchmarks/results/power.json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    cells = json.loads(path.read_text()) if path.exists() else []
-    for name in options.tables:
-        started = time.perf_counter()
-        for cell in study(name, options, {key_of(cell) for cell in cells}):
-            cells.append(cell)
-            path.write_text(json.dumps(cells))
-        print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
-    return print(report(cells))
-
-
-def key_of(cell) -> tuple:
-    """What tells a cell from others."""
-    return cell["table"], cell["kind"], cell["column"], cell["T"], cell["method"]
 
 
 def study(name, options, done):
     """Cells of one data set that are not done."""
+    done = {(cell["kind"], cell["column"], cell["T"], cell["method"]) for cell in done}
     source = load_source(name, options.rows)
     todo = {
         T: [(kind, v) for kind in options.kinds for v in columns_for(kind, source, options.columns)]
@@ -80,7 +48,7 @@ def study(name, options, done):
     built, shared = {}, {}
     for method in options.methods:
         for T, cells in todo.items():
-            left = [(kind, v) for kind, v in cells if (name, kind, v, T, method) not in done]
+            left = [(kind, v) for kind, v in cells if (kind, v, T, method) not in done]
             if not left:
                 continue
             if method not in built:

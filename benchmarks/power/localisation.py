@@ -13,10 +13,6 @@ The shifts are those of `shifts.py` that move one column.  Among the batches tha
     region      (permuted) ... among those of the first of `result.localize_dependences()`
 """
 
-from __future__ import annotations
-
-import warnings
-
 import numpy as np
 
 from .methods import column_pvalues, detector_of
@@ -31,12 +27,13 @@ ALPHA, SIZES = 0.05, (50, 200, 1000)
 
 def main():
     """Run the tables that are not there yet, or report."""
-    warnings.simplefilter("ignore")
     run(__doc__, study, report, TABLES, sizes=SIZES, batches=20, columns=2, rows=3000)
 
 
-def study(name, options) -> list:
+def study(name, options, done) -> list:
     """Cells of one table: of each rejecting batch, what names the moved column first."""
+    if done:
+        return []
     source = load_source(name, options.rows)
     detector = detector_of(source, "auto")
     cells = []

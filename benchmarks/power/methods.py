@@ -15,8 +15,6 @@ Power is at equal size: a batch is rejected if its statistic is above the 95 % q
 and classifier tests get their p-values from permutations, whose level is exact, so only the statistic is computed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import hld
@@ -233,4 +231,3 @@ METHODS = {
     "boosting": classifier_test("boosting"),
 }
 SLOW = ("boosting", "logistic")
-OURS = ("default", "before", "with score", "score")

@@ -1,7 +1,5 @@
 """Tables of a run of `benchmarks.power`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

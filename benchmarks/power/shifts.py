@@ -15,8 +15,6 @@ The columns of a cell are chosen at random among those that the kind is for, by 
 that is constant in all but 2 % of the training rows is not chosen.
 """
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np

@@ -5,8 +5,6 @@ split on one variable that is 1 in about 30 % of the rows: rows where it is 0 ar
 other class, and the variable itself is left out.
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 from dataclasses import dataclass

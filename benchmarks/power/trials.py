@@ -12,16 +12,13 @@ The tables are two halves: their names in alphabetical order, every other one, a
 are held back (HELD_BACK) until the choice is made.
 """
 
-from __future__ import annotations
-
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 import hld
 import pcircuit
-from hld.answers.table_facts import batch_profile, new_marks
+from hld.answers.table_facts import batch_profile, held_of, new_marks, quality_of
 from hld.metrics.named import DEFAULT, build_metric
 from hld.nulls.auto import PILOT_ROWS
 from hld.nulls.joint import harmonic_mean
@@ -112,18 +109,18 @@ def main():
     )
 
 
-def study(name, options) -> list:
+def study(name, options, done) -> list:
     """Cells of one table."""
+    if done:
+        return []
     source = load_source(name, options.rows)
     nominal, numeric = (
         np.flatnonzero(kind).tolist() for kind in (~source.is_numeric, source.is_numeric)
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        detector = hld.HLDDetector(
-            categorical=nominal, continuous=numeric, metric="euclidean", null="normal"
-        )
-        detector.fit(source.train)
+    detector = hld.HLDDetector(
+        categorical=nominal, continuous=numeric, metric="euclidean", null="normal"
+    )
+    detector.fit(source.train)
     half = np.random.default_rng(0).permutation(len(source.train))[
         : len(source.train) // 2
     ]  # as the detector's
@@ -133,6 +130,7 @@ def study(name, options) -> list:
         circuit, nodes, encode(source.train[np.sort(half)]), score_features(circuit)
     )
     ascending, kept = detector.encoder_.ordered, detector.profile_
+    held = held_of(detector, None)
     metrics = tuple(
         build_metric(metric, reference, **({"ordered": ascending} if ascending else {}))
         for metric in EVERY
@@ -149,15 +147,11 @@ def study(name, options) -> list:
     def each(batches, T):
         """What is tested beside in each of B batches, and (B, q) scores of the metrics, one by one."""
         marks = [new_marks(detector, len(batch)) for batch in batches]
-        rows, quality = zip(
-            *(
-                detector.encoder_.check(
-                    batch, detector.schema_.trained, kept=detector.new_values_, marks=own
-                )
-                for batch, own in zip(batches, marks, strict=True)
-            ),
-            strict=True,
-        )
+        rows, quality = [], []
+        for batch, own in zip(batches, marks, strict=True):
+            codes, *said = detector.encoder_.encode_counting(batch, own)
+            rows.append(codes)
+            quality.append(quality_of(detector, *said, held))
         means = np.stack([reference.vectors.mean(one) for one in rows]) - reference.mean
         scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[
             :, : len(metrics)
@@ -168,8 +162,8 @@ def study(name, options) -> list:
                 COUNTS: largest_count(kept, one, ascending),
                 DEPENDENCES: largest_dependence(kept, one),
                 NEW: checked.new_values,
-                LEVELS: levels(detector, one),
-                **row_ranks(detector, one),
+                LEVELS: levels(held, one),
+                **row_ranks(held, one),
             }
             for one, checked in zip(own, quality, strict=True)
         ]

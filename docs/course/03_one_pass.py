@@ -6,6 +6,7 @@
 
 # %%
 import inspect
+import os
 import time
 
 import matplotlib.pyplot as plt
@@ -14,6 +15,8 @@ from sklearn.datasets import load_digits
 
 import pcircuit
 from pcircuit import InputRegion
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 digits = load_digits()
 rows = (

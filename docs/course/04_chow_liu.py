@@ -6,11 +6,15 @@
 # exact, needs no iterations, and in circuit form is one of the best-behaved models there are. About 20 minutes.
 
 # %%
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_wine
 
 import pcircuit
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 wine = load_wine()
 thirds = np.quantile(wine.data, [1 / 3, 2 / 3], axis=0)

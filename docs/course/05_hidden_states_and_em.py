@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 5 · Hidden states and EM: by hand, then compiled
+# # 5 · Hidden states and EM: by hand, then by the library
 #
 # A Chow-Liu tree explains each variable by one other *observed* one. Give each variable a hidden partner instead, with a
 # few states, and let the hidden variables form the tree: a **hidden Chow-Liu tree**. It is far more expressive, and can
@@ -7,12 +7,16 @@
 # About 25 minutes.
 
 # %%
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 digits = load_digits()
 rows = (

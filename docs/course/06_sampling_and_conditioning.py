@@ -7,12 +7,15 @@
 
 # %%
 import math
+import os
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
 import pcircuit
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 digits = load_digits()
 rows = (digits.images[:600, 1:7, 1:7] > 7).reshape(600, 36).astype(int)

@@ -6,10 +6,14 @@
 # moments that the HLD test stands on. About 20 minutes.
 
 # %%
+import os
+
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import pcircuit
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 data = load_breast_cancer()
 columns = [0, 1, 4, 6, 7, 8]

@@ -7,6 +7,7 @@
 # with each variable, that of the third way grows by a constant. About 25 minutes.
 
 # %%
+import os
 import time
 
 import matplotlib.pyplot as plt
@@ -14,6 +15,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import pcircuit
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 digits = load_digits()
 rows = (

@@ -7,6 +7,8 @@
 # minutes.
 
 # %%
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -14,6 +16,8 @@ from sklearn.datasets import load_breast_cancer
 import hld
 import pcircuit
 from hld import plots
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 data = load_breast_cancer()
 columns = [0, 1, 4, 6, 7, 8, 9, 20]

@@ -7,6 +7,8 @@
 # why, with exact numbers. About 15 minutes.
 
 # %%
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats
@@ -15,6 +17,8 @@ from sklearn.datasets import load_wine
 import hld
 import pcircuit
 from hld import plots
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 wine = load_wine()
 rows = (wine.data[:, :8, None] > np.quantile(wine.data[:, :8], [1 / 3, 2 / 3], axis=0).T).sum(

@@ -6,12 +6,16 @@
 # minutes.
 
 # %%
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import hld
 import pcircuit
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 data = load_breast_cancer()
 columns = [0, 1, 4, 7]

@@ -6,6 +6,8 @@
 # test can see. The last notebook ties the course together. About 25 minutes.
 
 # %%
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -13,6 +15,8 @@ from sklearn.datasets import load_breast_cancer
 import hld
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 data = load_breast_cancer()
 columns = [0, 1, 4, 7]

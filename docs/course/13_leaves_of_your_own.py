@@ -6,6 +6,7 @@
 # for angles. About 25 minutes.
 
 # %%
+import os
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -15,6 +16,8 @@ from sklearn.datasets import load_digits
 
 import pcircuit
 from pcircuit.leaves import LeafFamily
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 # %% [markdown]
 # ## Angles in real data

@@ -6,6 +6,8 @@
 # panel: several tests that share one level. About 20 minutes.
 
 # %%
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats
@@ -14,6 +16,8 @@ from sklearn.datasets import load_breast_cancer
 import hld
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 # %% [markdown]
 # ## A column that no likelihood sees

@@ -6,11 +6,15 @@
 # the past is a table of counts. About 20 minutes.
 
 # %%
+import os
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import hld
+
+os.environ["PCIRCUIT_ENGINE"] = "numpy"  # small circuits: compiling takes longer than the lesson
 
 rng = np.random.default_rng(0)
 NUM_COLUMNS, LEVELS = 6, 8

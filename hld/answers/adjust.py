@@ -24,7 +24,7 @@ def holm(pvalues: Any, total: int = 0) -> np.ndarray:
     """
     pvalues = np.asarray(pvalues, dtype=np.float64)
     order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
-    stepped = np.maximum.accumulate(pvalues[order] * (max(m, total) - np.arange(m)))
+    stepped = np.maximum.accumulate(pvalues[order] * ((total or m) - np.arange(m)))
     return _in_order(order, stepped)
 
 

@@ -137,17 +137,19 @@ def column_shifts(
     O(K) a column, and up to 9,999 draws of K numbers where counts are small.
     """
     pairs = list(zip(reference.counts, batch.counts, strict=True))
-    new = new or [None] * len(columns)
-    if tests is None:
+    new, missing = (one or [None] * len(columns) for one in (new, missing))
+    if tests is None or any(one is not None for one in (*new, *missing)):
         pvalues = [
-            homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
+            _together(
+                homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
+                if tests is None
+                else float(tests[0, v]),
+                None if new[v] is None else new[v].pvalue,
+                missing[v],
+            )
             for v, (expected, observed) in enumerate(pairs)
         ]
-        pvalues = [
-            _together(p, None if one is None else one.pvalue, hole)
-            for p, one, hole in zip(pvalues, new, missing or [None] * len(columns), strict=True)
-        ]
-        tests = np.array([pvalues, holm(pvalues)])
+        tests = np.array([pvalues, holm(pvalues, int(np.isfinite(pvalues).sum()))])
     shifts = [
         _shift(column, expected, observed, float(p), float(q), one)
         for column, (expected, observed), (p, q), one in zip(

@@ -321,8 +321,8 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
         xlim=(0, edges[-1]),
         ylim=(0, None),
     )
-    place = "upper center" if result.statistic > 0.7 * edges[-1] else "upper right"
-    ax.legend(fontsize="small", frameon=False, loc=place)
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3, "borderaxespad": 0.0}
+    ax.legend(fontsize="small", frameon=False, columnspacing=1.0, handlelength=1.2, **above)
     return plain_frame(ax)
 
 

@@ -123,6 +123,22 @@ class Profile:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What the counts of a batch are compared with: those of other rows, and how the columns are counted.
+
+    `missing` has a number of rows and (V,) missing cells, `new` the `KeptValues`, both None where they are not tested;
+    `odd` names the numbers of rows that are counted.
+    """
+
+    columns: tuple[Any, ...]
+    ordered: tuple[int, ...]
+    counts: Profile
+    odd: tuple[str, ...]
+    missing: tuple[Any, Any] | None
+    new: Any
+
+
 def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayLike) -> Profile:
     """The profile of a table.
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,15 +30,19 @@ import numpy as np
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_columns import determined_columns
 from hld.answers.segment_labels import PERIODS, numbered
-from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
+from hld.answers.table_facts import (
+    batch_profile,
+    cells_of,
+    evidence_of,
+    new_marks,
+    test_rows,
+)
 from hld.answers.words import effect_text, least_text, moved, p_text, what_moved
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
 from hld.tables.forms import exact_column
-from hld.tables.schemas.counts import KeptValues
-from hld.tables.schemas.encoding import EncodingReport, reports_of_parts
-from hld.tables.schemas.quality import DataQuality, data_quality
+from hld.tables.schemas.encoding import reports_of_parts
 from hld.tables.shown_names import in_one_line, listed, visible
 from pcircuit.arguments import check_choice, check_fraction
 
@@ -231,20 +234,25 @@ def judge_segments(
     if hidden:
         codes = codes.copy()
         codes[:, hidden] = -1
+    values = test_rows(detector, columns, codes)
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
     codes, marks, starts = codes[order], marks[order], np.cumsum(sizes) - sizes
     rows, own_marks = np.split(codes, starts[1:]), np.split(marks, starts[1:])
+    judged = np.split(values[order], starts[1:])
     reports = reports_of_parts(encoder.columns, codes, marks, starts)
     places = np.split(order, starts[1:])
-    counts = partial(batch_profile, detector)
     results = [
         judge(
+            read_rows,
             one,
-            _quality(detector, report, hidden, absent, extra),
-            counts(one, own),
+            own,
+            (report, absent, extra),
             {name: cells.rows(some, hidden) for name, cells in further.items()},
+            hidden=hidden,
+        )[0]
+        for read_rows, one, own, report, some in zip(
+            judged, rows, own_marks, reports, places, strict=True
         )
-        for one, own, report, some in zip(rows, own_marks, reports, places, strict=True)
     ]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
@@ -255,7 +263,7 @@ def judge_segments(
     ]:
         evidence = evidence_of(
             detector,
-            counts(rows[i]),
+            batch_profile(detector, rows[i]),
             results[i].data_quality,
             results[i].column_pvalues,
             results[i].pair_pvalues,
@@ -280,39 +288,6 @@ def judge_segments(
     )
 
 
-def _quality(
-    detector: Any, report: EncodingReport, hidden: list[int], absent: list[str], extra: list[str]
-) -> DataQuality:
-    """The data quality of one segment and its tests, without the columns that are hidden from it."""
-    alone, trained, kept = (
-        detector.judge_ is detector.test_,
-        detector.schema_.trained,
-        detector.new_values_,
-    )
-    columns = detector.encoder_.columns
-    if hidden:
-        shown = [v for v in range(len(columns)) if v not in hidden]
-        columns = tuple(columns[v] for v in shown)
-        trained = None if trained is None else (trained[0], [trained[1][v] for v in shown])
-        kept = None if kept is None else KeptValues(kept.shown[shown], kept.new[shown])
-        report = EncodingReport(
-            report.num_rows,
-            *(
-                getattr(report, name)[shown]
-                for name in ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
-            ),
-        )
-    return data_quality(
-        columns,
-        trained,
-        report,
-        absent,
-        extra,
-        kept=kept if alone else None,
-        is_tested=detector.missingness and alone,
-    )
-
-
 def split_off(
     columns: Columns, by: Any, encoder: Any = None, argument: str = "by"
 ) -> tuple[Any, ...]:
@@ -321,11 +296,7 @@ def split_off(
     Returns cells (N,).
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
-        by = (
-            unmasked(by)
-            if isinstance(by, np.ma.MaskedArray)
-            else whole_cells(exact_column(by, argument))
-        )
+        by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else whole_cells(exact_column(by))
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
             found = f"has shape {labels.shape}" if labels.ndim else f"is {reprlib.repr(by)}"

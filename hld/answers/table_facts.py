@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from hld.answers.column_shifts import NewValues
 from hld.answers.evidence import Evidence
-from hld.answers.profile import Profile, profile_of, tree_edges
+from hld.answers.profile import Held, Profile, profile_of, tree_edges
 from hld.references.group_statistics import Cells
 from hld.tables.cells import as_numbers
 from hld.tables.factored import whole_cells
+from hld.tables.schemas.counts import KeptValues
+from hld.tables.schemas.quality import data_quality
 from hld.tables.times import TIMES, as_seconds
 from hld.tables.values import is_binned, value_tables
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from hld.tables.cells import Columns
     from hld.tables.schemas.columns import BinColumn
     from hld.tables.schemas.encoder import TableEncoder
+    from hld.tables.schemas.encoding import EncodingReport
     from hld.tables.schemas.quality import ColumnQuality, DataQuality
 
 
@@ -91,6 +95,73 @@ def cells_of(detector: Any, table: Any, marks: np.ndarray) -> Any:
     return {"cells": Cells(detector.encoder_.numbers(table), marks)}
 
 
+def held_of(detector: Any, codes: np.ndarray | None) -> Held | None:
+    """What the counts of a batch of codes are compared with; None among groups and in order of time.
+
+    Shapes: codes (T, V).
+    """
+    encoder, watched, judge = detector.encoder_, detector.watched_, detector.judge_
+    if judge is detector.test_:
+        counts = replace(detector.profile_, odd=None if watched is None else watched.odd_counts)
+        missing, new = detector.schema_.trained, detector.new_values_
+    elif codes is not None and hasattr(judge, "held"):
+        rows, by_column, num_new, odd = judge.held(codes)
+        none = detector.profile_.edges[:0]
+        counts = Profile(rows, by_column, none, (), detector.profile_.laws, odd=odd)
+        shown, number = (np.array([f(one) for one in by_column]) for f in (_shown, np.sum))
+        missing, new = (number, number - shown), KeptValues(shown, np.minimum(num_new, shown))
+    else:
+        return None
+    if not detector.missingness:
+        missing = new = None
+    odd = () if watched is None else watched.scores.odd
+    return Held(encoder.columns, encoder.ordered, counts, odd, missing, new)
+
+
+def _shown(counts: np.ndarray) -> int:
+    """How many rows show a column."""
+    return int(counts[:-1].sum())
+
+
+def quality_of(
+    detector: Any,
+    report: EncodingReport,
+    absent: Any,
+    extra: Any,
+    held: Held | None,
+    hidden: Sequence[int] = (),
+) -> DataQuality:
+    """The data quality of a batch, but of hidden columns, whose missing and new values are compared with others."""
+    columns, trained = detector.encoder_.columns, detector.schema_.trained
+    shown = [v for v in range(len(columns)) if v not in hidden]
+    missing, new = (None, None) if held is None else (held.missing, held.new)
+    return data_quality(
+        tuple(columns[v] for v in shown),
+        None if trained is None else (trained[0], np.asarray(trained[1])[shown].tolist()),
+        report.of_columns(shown),
+        absent,
+        extra,
+        missing=None
+        if missing is None
+        else tuple(np.broadcast_arrays(*missing)[i][shown] for i in (0, 1)),
+        kept=None if new is None else KeptValues(new.shown[shown], new.new[shown]),
+    )
+
+
+def test_rows(detector: Any, table: Any, codes: np.ndarray) -> np.ndarray:
+    """Rows as the test of a detector reads them: their codes, or numbers where its leaves are densities.
+
+    Shapes: codes (T, V) -> (T, V).
+    """
+    if detector.densities_ is None:
+        return codes
+    encoder = detector.encoder_
+    return encoder.values(codes, encoder.numbers(table))
+
+
+test_rows.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
+
+
 def new_marks(detector: Any, num_rows: int) -> np.ndarray:
     """(num_rows, V) zeros for marks of new values."""
     return np.zeros((num_rows, len(detector.encoder_.columns)), np.uint8)
@@ -105,6 +176,7 @@ def batch_profile(detector: Any, codes: np.ndarray, marks: np.ndarray | None = N
     watched = detector.watched_
     if watched is None or marks is None:
         return found
+    marks = marks * ~getattr(detector.judge_, "given", np.zeros(marks.shape[1], bool))
     return replace(found, odd=watched.scores.odd_counts(codes, marks))
 
 

@@ -185,7 +185,7 @@ def witness_lines(result: Any) -> list[str]:
     odd = [
         f"more rows are odd by their {name} than in the reference: {p_text(one.pvalue)}"
         for name, one in result.witnesses.items()
-        if name in ODDNESS and one.pvalue <= min(scaled * one.share, least)
+        if name in ODDNESS and one.pvalue <= min(scaled * one.share or result.alpha, least)
     ]
     if result.witnesses and result.not_heard:
         odd.append(f"not heard here: {', '.join(result.not_heard)}")

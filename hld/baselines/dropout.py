@@ -103,21 +103,11 @@ def _sums(
         log_sums = np.log(sums) + top[:, :, 0]
     shares = values / np.where(sums > 0, sums, 1.0)[:, :, None]  # responsibilities
     # scaled by exp(-scale), which is 1 unless the spread is beyond the range of exp
-    scale = _scale(spreads.max(axis=1))[:, None]
-    relative = np.einsum(
-        "nkp,np->nk", shares**2, _expm1(spreads, scale) * (1 + cut) + cut * np.exp(-scale)
-    )
+    largest = spreads.max(axis=1, keepdims=True)
+    scale = np.where(largest > LARGE, largest, 0.0)
+    grown = np.expm1(spreads - scale) - np.expm1(-scale)  # C = exp(spread) - 1, scaled
+    relative = np.einsum("nkp,np->nk", shares**2, grown * (1 + cut) + cut * np.exp(-scale))
     return log_sums, _log1p(relative, scale)
-
-
-def _scale(largest: np.ndarray) -> np.ndarray:
-    """(N,) 0, or the largest ln(1 + C) of a row where it is beyond LARGE."""
-    return np.where(largest > LARGE, largest, 0.0)
-
-
-def _expm1(spreads: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """C = exp(spread) - 1, times exp(-scale)."""
-    return np.expm1(spreads - scale) + -np.expm1(-scale)
 
 
 def _log1p(relative: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -288,6 +288,12 @@ COMMANDS = {
                 help="quantile bins of a continuous column (default 8)",
             ),
             option(
+                "--leaves",
+                choices=("bins", "auto", "gaussian", "atoms", "histogram"),
+                default="bins",
+                help="numbers as bins, or as densities (docs/continuous.md; default bins)",
+            ),
+            option(
                 "--metric",
                 choices=("auto", "likelihoods"),
                 default="auto",

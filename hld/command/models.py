@@ -30,11 +30,11 @@ from hld.detector.detector import HLDDetector
 from hld.export.c_source import c_source
 from hld.export.onnx_graph import onnx_model
 from hld.planning.of_tables import plan as planned
-from hld.tables.column_names import distinct_names
 from hld.tables.drawing import as_learned, draw_rows
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import calendar_columns
 from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
+from pcircuit.io.header_json import distinct_names
 from pcircuit.io.whole_file import replace_file
 
 MANY_EMPTY = 0.02  # share of the cells of a column from which they are told
@@ -49,6 +49,7 @@ def fit(args: argparse.Namespace) -> int:
         num_latents=args.num_latents,
         num_epochs=args.num_epochs,
         num_bins=args.num_bins,
+        leaves=args.leaves,
         categorical=args.categorical,
         continuous=args.continuous,
         rng=args.seed,

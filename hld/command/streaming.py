@@ -38,7 +38,6 @@ from hld.sequential.monitor import Monitor, MonitorResult
 from hld.tables.files.byte_files import MARKS
 from hld.tables.files.dialect import Dialect, ReadOptions, encoding_of, find_dialect
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.row_chunks import warn_of_headers
 from hld.tables.files.text_cells import as_fitted
 from hld.tables.files.text_rows import Texts, mark_of_rows, text_rows
 from hld.tables.schemas.encoder import TableEncoder
@@ -194,27 +193,14 @@ def _blocks(
     first = list(itertools.islice(lines, head + 1))
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
     fitted = fitted_columns(encoder, dialect.names)
-    rows = _without_headers(
-        text_rows(itertools.chain(first, lines), dialect, NAME, has_header=options.has_header)
-    )
-    if options.decimal is None:
-        dialect = replace(dialect, decimal=".")
+    every = itertools.chain(first, lines)
+    rows = text_rows(every, dialect, NAME, has_header=options.has_header)
+    dialect = replace(dialect, decimal=options.decimal or ".")
     while block := list(itertools.islice(rows, size)):
         is_open = options.decimal is None and dialect.decimal == "."
         if is_open and mark_of_rows(block, dialect, fitted) == ",":
             dialect = replace(dialect, decimal=",")
         yield dialect, block
-
-
-def _without_headers(rows: Iterator[list[str] | None]) -> Iterator[list[str]]:
-    """The rows that are not the header again, with one warning."""
-    is_told = False
-    for row in rows:
-        if row is not None:
-            yield row
-        elif not is_told:
-            warn_of_headers(NAME)
-            is_told = True
 
 
 def _cells(

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.answers.table_facts import test_rows
 from hld.detector.detector import HLDDetector
 from hld.nulls.joint import JointNull, covariance_factor, harmonic_mean, joint_law
 from hld.nulls.limit_law import limit_law
@@ -45,11 +46,13 @@ from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.summaries.spread import check_possible, pooled_by_spread
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import detector_fingerprint
+from hld.tables.cells import read_table
+from hld.tables.column_names import table_called
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
 from hld.testing.verdict import LEAST_PVALUE
 from pcircuit.arguments import check_fraction, check_generator, check_whole_number
-from pcircuit.evidence import check_evidence
+from pcircuit.evidence import checked, is_missing
 
 METRICS = ("euclidean", "standardized", "whitened")
 _DEPENDENT = (
@@ -235,11 +238,14 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np
     Returns (n, V).
     """
     if isinstance(model, HLDDetector):
-        rows, _ = model.encoder_.encode(rows, name, ignore_extra=True)
-    rows = check_evidence(test.circuit, rows, name=name)
+        with table_called(name):
+            table = read_table(rows)
+        rows, _ = model.encoder_.encode(table, name, ignore_extra=True)
+        rows = test_rows(model, table, rows)
+    rows = checked(test.circuit, rows, name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")
-    holes = rows.min(axis=1) < 0 if rows.dtype.kind == "i" else np.zeros(len(rows), dtype=bool)
+    holes = is_missing(rows).any(axis=1)
     if holes.any():
         rng = np.random.default_rng([test.settings.seed, stream])
         rows = rows.copy()

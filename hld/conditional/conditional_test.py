@@ -52,6 +52,7 @@ from hld.conditional.few_rows import (
     single_pvalues,
     with_odd_rows,
 )
+from hld.conditional.held_counts import event_sizes, event_sums
 from hld.conditional.residuals import (
     ShownShares,
     are_enough,
@@ -67,6 +68,7 @@ from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
 from hld.variation.group_test import GroupTest, group_test
 from hld.variation.time_test import TimeTest, time_test
+from hld.vectors.row_scores import BINS
 from hld.vectors.row_vectors import check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
 
@@ -75,14 +77,22 @@ MOST_VECTORS = 2_000  # rows that covariances are computed from
 FEWEST_EACH = 10  # reference rows for each function of the regression
 MOST_FUNCTIONS, MOST_VALUES = 500, 40_000_000  # and of all reference rows together
 ARRAYS = (
-    *("beta", "inverse", "norms", "fourth", "stds", "joint", "shown", "wider"),
+    *("beta", "inverse", "events", "norms", "fourth", "stds", "joint", "shown", "wider"),
     *("singles", "farthest", "columns", "bits"),
 )
 
 
+MOVED = {  # the rest given the covariates, and these
+    (False, False): "nothing",
+    (False, True): "covariates",
+    (True, False): "conditional",
+    (True, True): "both",
+}
+
+
 @dataclass(frozen=True)
 class CovariateContext:
-    """Which part of the distribution moved."""
+    """Which part of the distribution moved, at the level of the whole verdict."""
 
     kind: str
     moved: str
@@ -90,6 +100,11 @@ class CovariateContext:
     covariate_pvalue: float
     effect: float
     procedure = "given the covariates, Holm"
+
+    def judged(self, pvalue: float, alpha: float) -> CovariateContext:
+        """The same with the p-value of the rest given the covariates, at a level."""
+        moved = MOVED[pvalue <= alpha, self.covariate_pvalue <= alpha]
+        return replace(self, conditional_pvalue=pvalue, moved=moved)
 
     def lines(self) -> list[str]:
         """The context in words."""
@@ -113,7 +128,7 @@ class CovariateContext:
 class ConditionalTest:
     """Test of batches given their covariates.
 
-    Shapes: beta (f, m), inverse (f, f), norms, fourth (q, 3), stds (m,), joint (B,), shown (m,), wider (q, 3),
+    Shapes: beta (f, m), inverse (f, f), events (E, f), norms, fourth, wider (q, 3), stds, shown (m,), joint (B,),
     singles, bits (s,), columns (V, r).
     """
 
@@ -122,6 +137,7 @@ class ConditionalTest:
     num_rows: int
     beta: np.ndarray
     inverse: np.ndarray
+    events: np.ndarray
     norms: np.ndarray
     fourth: np.ndarray
     stds: np.ndarray
@@ -168,16 +184,10 @@ class ConditionalTest:
             each = self._with_odd_rows(each, own, shown, functions)
             pvalue = max(pvalue, float(self._combined(np.array(each))))
         covariates = self.covariate_pvalue(batch)
-        moved = {
-            (False, False): "nothing",
-            (False, True): "covariates",
-            (True, False): "conditional",
-            (True, True): "both",
-        }[pvalue <= alpha, covariates <= alpha]
         variances = (self.stds if self.stds.any() else inner.stds[: len(self.stds)]) ** 2
         context = CovariateContext(
-            self.kind, moved, pvalue, covariates, shares.effect(mean, variances)
-        )
+            self.kind, "", pvalue, covariates, shares.effect(mean, variances)
+        ).judged(pvalue, alpha)
         return HLDResult(
             statistic=0.0 - math.log10(pvalue),
             threshold=-math.log10(alpha),
@@ -203,6 +213,23 @@ class ConditionalTest:
         """The p-value of the covariates alone: the other columns are hidden from the test."""
         hidden = np.where(self.given, batch.astype(np.int64), -1)
         return self.inner(hidden).pvalue if self.given.any() else 1.0
+
+    def held(self, batch: np.ndarray) -> tuple[int, tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        """Rows of the reference with the covariates of a batch: how many, and their counts as `row_events` has them.
+
+        Shapes: batch (T, V) -> counts by column, new (V,), odd (S, BINS).
+        """
+        average = self.functions(batch).mean(axis=0)
+        weights = average @ self.inverse
+        num_rows = max(round(1 / max(float(weights @ average), 1 / self.num_rows)), 1)
+        sizes, found = event_sizes(self.inner.circuit, len(self.events)), []
+        for expected in np.split(np.maximum(self.events @ weights, 0.0), np.cumsum(sizes)[:-1]):
+            total = float(expected.sum())
+            share = np.cumsum(expected) / total if total > 0 else np.zeros(len(expected))
+            found.append(np.diff(np.rint(num_rows * share), prepend=0.0).astype(np.int64))
+        V = len(self.given)
+        new = np.array([one[1] for one in found[V : 2 * V]])
+        return num_rows, tuple(found[:V]), new, np.array(found[2 * V :]).reshape(-1, BINS)
 
     def least_pvalue(self) -> float:
         """None that is not zero; single rows have ranks."""
@@ -341,11 +368,11 @@ class ConditionalTest:
 
 
 def conditional_test(
-    inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int
+    inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int, events: Any = None
 ) -> ConditionalTest:
-    """The test given covariates, from rows that nothing was learned from.
+    """The test given covariates, from rows that nothing was learned from, and what is counted in them.
 
-    Shapes: rows (k, V), given (V,).
+    Shapes: rows (k, V), given (V,), events (k, 2 V + S).
     """
     if inner.vectors.features is not None:
         raise ValueError(
@@ -381,6 +408,7 @@ def conditional_test(
         len(rows),
         beta,
         inverse,
+        event_sums(inner.circuit, rows, given, functions, events),
         norms,
         np.array([float(((one**2).sum(axis=1) ** 2).mean()) for one in mapped]),
         found.std(axis=0),
@@ -460,7 +488,7 @@ def build_judge(
     """
     rows = cast("np.ndarray", kept)  # None only where the test itself judges
     if given is not None:
-        return conditional_test(test, rows, given, seed=test.settings.seed)
+        return conditional_test(test, rows, given, seed=test.settings.seed, **further)
     if order is not None:
         return time_test(test, rows, **further)
     if labels is None:

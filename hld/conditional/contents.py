@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.conditional.covariates import CovariateFunctions
 from hld.conditional.few_rows import MOST_TOGETHER
+from hld.conditional.held_counts import event_sizes
 from hld.nulls.joint import RESOLVED
 from hld.testing.goodness_of_fit import HLDTest
 from hld.vectors.row_vectors import bounded_array
@@ -45,6 +47,7 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
         or shown.max() > 1
     ):
         raise ValueError("the sums of the test given covariates are not those of rows")
+    events = _read_events(inner.circuit, arrays, len(beta), int(k[0]))
     singles = _read_ranks(arrays, "singles", "single")
     several = tuple(_read_ranks(arrays, f"several{T}", "few") for T in range(2, MOST_TOGETHER + 1))
     return (
@@ -52,6 +55,7 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
         int(k[0]),
         beta,
         inverse,
+        events,
         norms,
         fourth,
         stds,
@@ -73,6 +77,18 @@ def _read_inverse(arrays: dict[str, Any], f: int, rows: float) -> np.ndarray:
         np.linalg.eigvalsh(found) < -1e-9
     ).any():
         raise ValueError("the inverse of the test given covariates is not that of sums of products")
+    return found
+
+
+def _read_events(
+    circuit: pcircuit.Circuit, arrays: dict[str, Any], f: int, num_rows: int
+) -> np.ndarray:
+    """(E, f) how often rows that have each function are in each event; of all rows, or of none, in every block."""
+    found: np.ndarray = finite_array(arrays, "events", (None, f), np.int64)
+    starts = np.cumsum(event_sizes(circuit, len(found))) if len(found) else np.zeros(0, np.int64)
+    fits = len(found) and starts[-1] == len(found) and found.min() >= 0 and found.max() <= num_rows
+    if not fits or not np.isin(np.add.reduceat(found[:, 0], starts[:-1]), (0, num_rows)).all():
+        raise ValueError("the counts of the test given covariates are not those of its rows")
     return found
 
 

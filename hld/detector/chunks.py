@@ -8,15 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
-from hld.detector.detector import HLDDetector, warn_of_several, with_groups
+from hld.answers.table_facts import (
+    batch_profile,
+    cells_of,
+    evidence_of,
+    held_of,
+    new_marks,
+    quality_of,
+    test_rows,
+)
+from hld.detector.detector import (
+    HLDDetector,
+    judge_rows,
+    warn_of_several,
+    with_evidence,
+    with_groups,
+)
 from hld.detector.estimator import check_fitted
 from hld.references.group_statistics import joined_cells
 from hld.results.result import HLDResult, with_quality
 from hld.results.witnesses import witnesses_of
 from hld.tables.cells import read_table
 from hld.tables.schemas.encoding import EncodingReport
-from hld.tables.schemas.quality import data_quality
 from hld.testing.row_sums import RowSums, RowTotals
 from pcircuit.arguments import check_fraction
 
@@ -102,7 +115,7 @@ def facts_of_chunks(
         table = read_table(chunk)
         marks = new_marks(detector, table.num_rows)
         codes, report, not_there, new = detector.encoder_.encode_counting(table, marks)
-        sums.add(codes)
+        sums.add(test_rows(detector, table, codes))
         counts = _added(counts, batch_profile(detector, codes, marks))
         found = _added(found, report)
         absent, extra = absent & set(not_there), extra | set(new)
@@ -116,20 +129,13 @@ def facts_of_chunks(
 def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDResult:
     """The verdict on all rows."""
     sums = RowSums.of(detector.test_, facts.rows)
-    quality = data_quality(
-        detector.encoder_.columns,
-        detector.schema_.trained,
-        facts.report,
-        set(facts.absent),
-        sorted(facts.extra),
-        kept=detector.new_values_,
-        is_tested=detector.missingness,
-    )
+    held = held_of(detector, None)
+    quality = quality_of(detector, facts.report, set(facts.absent), sorted(facts.extra), held)
     result = with_quality(
         lambda level: detector.test_.judge_sums(sums, level),
         quality,
         alpha,
-        witnesses_of(detector, facts.counts),
+        witnesses_of(detector, held, facts.counts),
     )
     return replace(result, evidence=evidence_of(detector, facts.counts, quality))
 
@@ -162,34 +168,27 @@ def _added(first: Any, second: Any) -> Any:
 
 def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> HLDResult:
     """The test of a detector that needs the rows together: their codes are held."""
-    codes, parts, total = [], [], None
+    codes, marks, parts, total = [], [], [], None
     absent: set[str] = set(detector.encoder_.names)
     extra: set[str] = set()
     groups: set[str] = set()
     for chunk in chunks:
         table, named = with_groups(detector, chunk)
         table = read_table(table)
-        marks = new_marks(detector, table.num_rows)
-        own, report, not_there, new = detector.encoder_.encode_counting(table, marks)
+        marks.append(new_marks(detector, table.num_rows))
+        own, report, not_there, new = detector.encoder_.encode_counting(table, marks[-1])
         groups |= named
         codes.append(own)
-        parts.append(cells_of(detector, table, marks))
+        parts.append(cells_of(detector, table, marks[-1]))
         total = report if total is None else total + report
         absent, extra = absent & set(not_there), extra | set(new)
     if total is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     warn_of_several(groups, stacklevel=3)
-    quality = data_quality(
-        detector.encoder_.columns,
-        detector.schema_.trained,
-        total,
-        absent,
-        sorted(extra),
-        is_tested=False,
-    )
-    rows = np.concatenate(codes)
     further = {name: joined_cells([one[name] for one in parts]) for name in parts[0]}
-    result = with_quality(lambda level: detector.judge_(rows, level, **further), quality, alpha)
-    counts = batch_profile(detector, rows)
-    evidence = evidence_of(detector, counts, quality, result.column_pvalues, result.pair_pvalues)
-    return replace(result, evidence=evidence)
+    rows = np.concatenate(codes)
+    whole = rows, rows, np.concatenate(marks)
+    return with_evidence(
+        detector,
+        *judge_rows(detector, *whole, (total, absent, sorted(extra)), further, alpha=alpha),
+    )

@@ -15,12 +15,22 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hld.answers.profile import Profile
 from hld.answers.progress import shown_steps
-from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
+from hld.answers.table_facts import (
+    batch_profile,
+    cells_of,
+    evidence_of,
+    held_of,
+    new_marks,
+    quality_of,
+    test_rows,
+)
 from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
 from hld.detector.learning import learn_detector
@@ -102,6 +112,11 @@ class HLDDetector(Estimator):
         See `HLDTest`; not with `groups`, `order` or `covariates`.
     num_resamples : int, default 999
         See `HLDTest`.
+    leaves : "bins", "auto", "gaussian", "atoms" or "histogram", default "bins"
+        What the test takes likelihoods of in columns of numbers: their bins, or densities divided by their bounds
+        (docs/continuous.md); "auto" gives values that many rows have probabilities beside normal distributions.
+        Counts, dependences and odd rows are those of bins in either case, and bins find most shifts sooner.  Only bins
+        go with `groups`, `order` and `covariates`, are planned with, and are exported.
     rng : int or numpy.random.Generator, default 0
         Seed of start values and resampling.
 
@@ -113,6 +128,8 @@ class HLDDetector(Estimator):
         The map from tables to rows of category codes, (T, V) integers.
     circuit_ : pcircuit.Circuit
         The fitted circuit over these V categorical variables.
+    densities_ : pcircuit.Circuit or None
+        The circuit of densities, over numbers in columns with bins and codes in the others (`encoder_.values`).
     test_ : HLDTest
         The test against independent rows.
     judge_ : HLDTest, GroupTest, TimeTest or ConditionalTest
@@ -182,6 +199,7 @@ class HLDDetector(Estimator):
         estimation_error: bool = True,
         tolerance: float = 0.0,
         num_resamples: int = 999,
+        leaves: str = "bins",
         rng: int | np.random.Generator | None = 0,
     ) -> None:
         self.num_latents, self.num_epochs, self.pseudocount = num_latents, num_epochs, pseudocount
@@ -194,7 +212,7 @@ class HLDDetector(Estimator):
             num_resamples,
             estimation_error,
         )
-        self.rng = rng
+        self.leaves, self.rng = leaves, rng
 
     def fit(
         self,
@@ -289,31 +307,17 @@ class HLDDetector(Estimator):
         alpha = check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
             return _judge_summary(self, batch, alpha)
-        alone = (
-            self.judge_ is self.test_
-        )  # shares and counts are tested as those of independent rows
         with table_called("batch"):  # which is how errors about a `table` are to speak of it
             batch, groups = with_groups(self, batch)
             batch = read_table(batch)
             marks = new_marks(self, batch.num_rows)
-            rows, quality = self.encoder_.check(
-                batch,
-                self.schema_.trained,
-                kept=self.new_values_ if alone else None,
-                is_tested=self.missingness and alone,
-                marks=marks,
-            )
+            rows, *said = self.encoder_.encode_counting(batch, marks)
             further = cells_of(self, batch, marks)
+            judged = test_rows(self, batch, rows)
         warn_of_several(groups, stacklevel=2)
-        counts = batch_profile(self, rows, marks)
-        result = with_quality(
-            lambda level: self.judge_(rows, level, **further),
-            quality,
-            alpha,
-            witnesses_of(self, counts),
+        return with_evidence(
+            self, *judge_rows(self, judged, rows, marks, said, further, alpha=alpha)
         )
-        evidence = evidence_of(self, counts, quality, result.column_pvalues, result.pair_pvalues)
-        return replace(result, evidence=evidence)
 
     def test_by(
         self,
@@ -366,12 +370,7 @@ class HLDDetector(Estimator):
         alpha = check_fraction(alpha, "alpha")
         return judge_segments(
             self,
-            lambda rows, quality, counts, further: with_quality(
-                lambda level: self.judge_(rows, level, **further),
-                quality,
-                alpha,
-                witnesses_of(self, counts),
-            ),
+            partial(judge_rows, self, alpha=alpha),
             table,
             by,
             alpha,
@@ -595,6 +594,10 @@ class HLDDetector(Estimator):
             f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
             self.encoder_.describe(),
         ]
+        if self.densities_ is not None:
+            families = [type(region.leaves).__name__ for region in self.densities_.inputs]
+            named = ", ".join(f"{families.count(one)} {one}" for one in dict.fromkeys(families))
+            lines.append(f"likelihoods of densities, in columns: {named}")
         for column in self.schema_.left_out:
             lines.append(f"{column.name!r}: left out, {column.note or 'as the schema says'}")
         if not is_own:
@@ -618,11 +621,8 @@ class HLDDetector(Estimator):
     def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
-        self.test_, self.judge_, self.circuit_ = (
-            fitted["test"],
-            fitted["judge"],
-            fitted["test"].circuit,
-        )
+        self.test_, self.judge_ = fitted["test"], fitted["judge"]
+        self.circuit_, self.densities_ = fitted["circuit"], fitted["densities"]
         self.history_, self.num_train_, self.offset_ = (
             fitted["history"],
             fitted["num_train"],
@@ -644,6 +644,37 @@ class HLDDetector(Estimator):
         return sklearn_tags("outlier_detector")
 
 
+def judge_rows(
+    detector: Any,
+    rows: np.ndarray,
+    codes: np.ndarray,
+    marks: np.ndarray,
+    said: Sequence[Any],
+    further: dict[str, Any],
+    *,
+    alpha: float,
+    hidden: Sequence[int] = (),
+) -> tuple[HLDResult, Profile]:
+    """The result of rows as a judge reads them, and their counts; `said` is what the encoder says of them.
+
+    Shapes: rows, codes, marks (T, V).
+    """
+    held, counts = held_of(detector, codes), batch_profile(detector, codes, marks)
+    result = with_quality(
+        lambda level: detector.judge_(rows, level, **further),
+        quality_of(detector, *said, held, hidden),
+        alpha,
+        witnesses_of(detector, held, counts),
+    )
+    return result, counts
+
+
+def with_evidence(detector: Any, result: HLDResult, counts: Profile) -> HLDResult:
+    """The result with what the counts say of its columns and pairs."""
+    tests = result.data_quality, result.column_pvalues, result.pair_pvalues
+    return replace(result, evidence=evidence_of(detector, counts, *tests))
+
+
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch of which a fitted detector has a summary."""
     check_summary(summary, "batch")
@@ -655,7 +686,8 @@ def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDRes
     summary, quality, evidence = facts_of(detector, summary)
     if quality is None:
         return detector.test_(summary, alpha)
-    found = witnesses_of(detector, None if evidence is None else evidence.batch)
+    counts = None if evidence is None else evidence.batch
+    found = witnesses_of(detector, held_of(detector, None), counts)
     result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, found)
     return replace(result, evidence=evidence)
 

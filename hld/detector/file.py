@@ -32,6 +32,7 @@ from hld.variation.group_test import GroupTest
 from hld.variation.time_test import TimeTest
 from hld.vectors.row_scores import WatchedRows
 from pcircuit.circuit import check_distribution
+from pcircuit.inference.densities import bounded
 from pcircuit.io.archive import (
     check_header,
     check_names,
@@ -57,6 +58,8 @@ KEYS = {
 SETTINGS = tuple(field.name for field in fields(Settings))
 PARTS = (
     "schema",
+    "circuit",
+    "densities",
     "test",
     "judge",
     "history",
@@ -68,6 +71,7 @@ PARTS = (
     "watched",
 )  # of a fitted detector
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
+DENSITIES = "densities."  # prefix of those of the circuit of densities, where there is one
 TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with
 VALUES = "values."  # prefix of the quantiles of continuous columns
@@ -87,10 +91,12 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         "params": plain_params(params),
         "schema": fitted["schema"].to_dict(),
         "num_train": fitted["num_train"],
-        "offset": _offset_form(fitted["offset"]),
+        "offset": "-inf" if fitted["offset"] == -np.inf else fitted["offset"],
         "test": {**asdict(test.settings), "calibration": scalars},
     }
-    arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, to_arrays(test.circuit))
+    arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, to_arrays(fitted["circuit"]))
+    if fitted["densities"] is not None:
+        arrays |= with_prefix(DENSITIES, to_arrays(fitted["densities"]))
     arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
     arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     if fitted["new_values"] is not None:
@@ -140,7 +146,7 @@ def _read_parts(
 ) -> tuple[Any, ...]:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     check_names(header, KEYS | ({"judge"} & set(header)), "the header")
-    parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, WATCHED, JUDGE)
+    parts = (CIRCUIT, DENSITIES, TEST, PROFILE, VALUES, NEW, WATCHED, JUDGE)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = TableSchema.from_dict(header["schema"])
     encoder = schema.encoder()
@@ -148,7 +154,10 @@ def _read_parts(
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
         raise ValueError("encoder and circuit disagree about the numbers of categories")
     num_train = saved_count(header, "num_train", 2)
-    test = _read_test(circuit, header, under_prefix(TEST, arrays), num_train)
+    own = under_prefix(DENSITIES, arrays)
+    densities = _read_densities(encoder, own) if own else None
+    tested = circuit if densities is None else bounded(densities)
+    test = _read_test(tested, header, under_prefix(TEST, arrays), num_train)
     check_history(arrays["history"])
     counts, values, new, watched = (
         under_prefix(prefix, arrays) for prefix in (PROFILE, VALUES, NEW, WATCHED)
@@ -170,6 +179,8 @@ def _read_parts(
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
     fitted = {
         "schema": schema,
+        "circuit": circuit,
+        "densities": densities,
         "test": test,
         "judge": read_judge(header, under_prefix(JUDGE, arrays), test),
         "history": arrays["history"],
@@ -186,9 +197,13 @@ def _read_parts(
     return params, fitted
 
 
-def _offset_form(offset: float) -> Any:
-    """The offset of single rows as JSON holds it: -inf is text."""
-    return "-inf" if offset == -np.inf else offset
+def _read_densities(encoder: Any, arrays: dict[str, Any]) -> pcircuit.Circuit:
+    """The circuit of densities of a file."""
+    densities = check_distribution(from_arrays(arrays), "densities")
+    expected = tuple(0 if is_binned(one) else one.num_categories for one in encoder.columns)
+    if tuple(densities.num_categories) != expected:
+        raise ValueError("encoder and densities disagree about which columns are numbers")
+    return densities
 
 
 def _read_offset(value: Any) -> Any:

@@ -22,9 +22,11 @@ import pcircuit
 from hld.answers.table_facts import table_facts
 from hld.conditional.conditional_test import build_judge
 from hld.conditional.covariates import covariate_mask
+from hld.conditional.held_counts import row_events
 from hld.detector.estimator import row_offset
 from hld.detector.file import check_storable
 from hld.detector.odd_columns import examine_columns, warn_of_repeated
+from hld.detector.options import BINS
 from hld.detector.own_test import build_test, warn_of_few
 from hld.references.group_statistics import Cells, group_statistics
 from hld.results.count_law import with_laws
@@ -35,10 +37,14 @@ from hld.tables.schemas.counts import reference_rows
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
+from hld.tables.values import is_binned
 from hld.variation.dividing import divide
 from hld.vectors.odd_rows import log_typicality
 from hld.vectors.row_scores import watched_rows
 from pcircuit.arguments import check_generator, check_seed
+from pcircuit.inference.densities import bounded
+from pcircuit.learning.densities import with_families
+from pcircuit.leaves.choice import NAMES, families_of
 
 Learner = Callable[
     [pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]
@@ -110,7 +116,7 @@ def learn_detector(
         learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"]
     )
     known = table_facts(encoder, columns, learned_rows, learned if kept is None else kept, tree)
-    known["profile"] = with_laws(known["profile"], encoder.columns, kept)
+    known["profile"] = with_laws(known["profile"], encoder.columns, kept, covariates)
     learner = _fit_here(options, progress) if learner is None else learner
     start = pcircuit.hclt(
         learned,
@@ -125,12 +131,15 @@ def learn_detector(
     show("rows held out, and what they show of each column and pair")
     known["profile"] = with_associations(known["profile"], circuit, kept)
     watched, further, own = None, {}, None
+    chosen = kept_rows if kept is None or len(kept) < len(data) else np.arange(len(data))
     if kept is not None:
         marks = np.zeros((columns.num_rows, len(encoder.columns)), np.uint8)
         encoder.encode_counting(columns, marks)
-        chosen = kept_rows if len(kept) < len(data) else np.arange(len(data))
         own = marks[chosen]
         watched = watched_rows(circuit, tree, learned, kept, marks=own, ordered=encoder.ordered)
+        if covariates is not None:
+            odd = watched.scores.odd_bins(kept, own * ~covariates)
+            further = {"events": row_events(kept, own, odd)}
         if labels is not None or order is not None:
             numbers = encoder.numbers(columns)
             further = {
@@ -142,10 +151,17 @@ def learn_detector(
                     encoder.ordered,
                     known["profile"].edges,
                     counts_missing=options["missingness"],
+                    circuit=circuit,
                 ),
             }
     show(f"means, spread and law of {circuit.num_nodes} units")
-    test = build_test(options, circuit, kept, num_learned, check_seed(rng), encoder.ordered)
+    densities, tested, rows, num_fitted = None, circuit, kept, num_learned
+    if options["leaves"] != BINS:
+        numbers = encoder.numbers(columns)
+        densities = _densities(options, encoder, circuit, learned, numbers[learned_rows])
+        tested, num_fitted = bounded(densities), len(learned)
+        rows = None if kept is None else encoder.values(kept, numbers[chosen])
+    test = build_test(options, tested, rows, num_fitted, check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(
         test, kept, None if labels is None else labels[kept_rows], covariates, order, **further
@@ -157,6 +173,8 @@ def learn_detector(
     schema = replace(schema, columns=schema.columns + grouping)
     return {
         "schema": schema,
+        "circuit": circuit,
+        "densities": densities,
         "test": test,
         "judge": judge,
         "history": history,
@@ -189,6 +207,11 @@ def _read(table: Any, groups: Any, order: str | None, options: Mapping[str, Any]
         )
         if value is not None
     ]
+    if options["leaves"] != BINS and named:
+        raise ValueError(
+            f"`{named[0]}` is for leaves={BINS!r}, found leaves={options['leaves']!r}: densities test batches "
+            "of independent rows"
+        )
     if options["tolerance"] and named:
         raise ValueError(
             f"`tolerance` is for batches of independent rows: with `{named[0]}` no drift is tolerated, so "
@@ -203,6 +226,30 @@ def _place(columns: Columns, groups: Any) -> int | None:
     at = names.index(groups) if isinstance(groups, str) and groups in names else groups
     is_place = isinstance(at, (int, np.integer)) and not isinstance(at, bool)
     return int(at) if is_place and 0 <= at < len(columns.arrays) else None
+
+
+def _densities(
+    options: Mapping[str, Any],
+    encoder: TableEncoder,
+    circuit: pcircuit.Circuit,
+    codes: np.ndarray,
+    numbers: np.ndarray,
+) -> pcircuit.Circuit:
+    """The circuit with densities in place of bins, fitted by EM.
+
+    Shapes: codes, numbers (n, V).
+    """
+    values = encoder.values(codes, numbers)
+    leaves = NAMES["atoms" if options["leaves"] == "auto" else options["leaves"]]  # or no atoms
+    given = [
+        leaves if is_binned(column) else region.leaves
+        for column, region in zip(encoder.columns, circuit.inputs, strict=True)
+    ]
+    start = with_families(circuit, values, codes, families_of(given, values))
+    found, _ = pcircuit.fit_em(
+        start, values, num_epochs=options["num_epochs"], pseudocount=options["pseudocount"]
+    )
+    return found
 
 
 def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:

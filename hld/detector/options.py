@@ -29,6 +29,8 @@ from pcircuit.arguments import (
 from pcircuit.inference.unit_likelihoods import check_kinds
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
+BINS = "bins"
+LEAVES = (BINS, "auto", "gaussian", "atoms", "histogram")
 COUNTS = {
     "num_latents": 1,
     "num_epochs": 0,
@@ -47,6 +49,10 @@ def check_options(options: Mapping[str, Any]) -> None:
     names = DEFAULT if isinstance(metric, str) and metric in COMBINATIONS else metric
     several = isinstance(names, (list, tuple)) and all(isinstance(one, str) for one in names)
     check_null_choice(options["null"], options["reference"], len(names) if several else 1)
+    if options["leaves"] != BINS and options["covariates"] is not None:
+        raise ValueError(
+            f"`covariates` are for leaves={BINS!r}, found leaves={options['leaves']!r}: leave one of the two out"
+        )
 
 
 def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,5 +172,6 @@ _CHECKS: dict[str, Callable[..., Any]] = {
     "metric": _metric,
     "null": _choice(NULLS),
     "reference": _choice(REFERENCES),
+    "leaves": _choice(LEAVES),
     "rng": _seed,
 }

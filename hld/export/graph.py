@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,37 +15,54 @@ OPSET, IR_VERSION = 17, 8  # of 2022; whatever reads ONNX today knows them
 FLOAT, INT64, DOUBLE = 1, 7, 11  # types of elements, as ONNX numbers them
 
 
-def _binary(operation: str) -> tuple[Callable[..., Value], Callable[..., Value]]:
-    """An operation on two tensors, and with its operands exchanged."""
-    return (
-        lambda one, other: one.graph.add(operation, one, other),
-        lambda one, other: one.graph.add(operation, other, one),
-    )
+# operations of NumPy and SciPy by their names in ONNX
+OPERATIONS = {
+    "add": "Add",
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "matmul": "MatMul",
+    "power": "Pow",
+    "negative": "Neg",
+    "absolute": "Abs",
+    "exp": "Exp",
+    "log": "Log",
+    "expit": "Sigmoid",
+    "maximum": "Max",
+    "minimum": "Min",
+    "less": "Less",
+    "less_equal": "LessOrEqual",
+    "greater": "Greater",
+    "greater_equal": "GreaterOrEqual",
+    "bitwise_and": "And",
+    "bitwise_or": "Or",
+    "invert": "Not",
+}
 
 
-class Value:
-    """A tensor of a graph; the other operand may be an array or a number, which becomes a constant."""
-
-    __array_ufunc__ = None  # so that arrays leave the operation to it
+class Value(np.lib.mixins.NDArrayOperatorsMixin):
+    """A tensor of a graph: what NumPy and SciPy compute of it becomes part of the graph; arrays become constants."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
 
-    __add__, __radd__ = _binary("Add")
-    __sub__, __rsub__ = _binary("Sub")
-    __mul__, __rmul__ = _binary("Mul")
-    __truediv__, __rtruediv__ = _binary("Div")
-    __matmul__, __rmatmul__ = _binary("MatMul")
-    __lt__, __gt__ = _binary("Less")
-    __le__, __ge__ = _binary("LessOrEqual")
-    __and__, __rand__ = _binary("And")
-    __or__, __ror__ = _binary("Or")
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any) -> Value:
+        if ufunc.__name__ == "gammaln":
+            return log_gamma(*inputs)
+        return self.graph.add(OPERATIONS[ufunc.__name__], *inputs)
 
-    def __neg__(self) -> Value:
-        return self.graph.add("Neg", self)
-
-    def __invert__(self) -> Value:
-        return self.graph.add("Not", self)
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        name = function.__name__
+        if name == "all":  # not known before the graph runs
+            return False
+        if name == "concatenate":
+            return self.graph.joined(*inputs[0], **options)
+        if name == "cumsum":
+            return inputs[0].sums(**options)
+        if name == "flip":
+            ends = (np.array([one]) for one in (-1, -(2**62), inputs[1], -1))
+            return self.graph.add("Slice", inputs[0], *ends)
+        return self.graph.add("Where", *inputs)
 
     def __getattr__(self, operation: str) -> Callable[..., Value]:
         """Any other operation by its name in ONNX, of this tensor first."""
@@ -56,13 +74,17 @@ class Value:
         """Elements of another type."""
         return self.graph.add("Cast", self, to=kind)
 
-    def sum(self, axis: int, keepdims: int = 0) -> Value:
+    def sum(self, axis: int, keepdims: bool = False) -> Value:
         """The sum over an axis."""
-        return self.graph.add("ReduceSum", self, np.array([axis]), keepdims=keepdims)
+        return self.graph.add("ReduceSum", self, np.array([axis]), keepdims=int(keepdims))
 
-    def extreme(self, operation: str, axis: int = -1, keepdims: int = 0) -> Value:
-        """The largest ("Max") or smallest ("Min") along an axis."""
-        return self.graph.add(f"Reduce{operation}", self, axes=[axis], keepdims=keepdims)
+    def min(self, axis: int, keepdims: bool = False) -> Value:
+        """The smallest along an axis."""
+        return self.graph.add("ReduceMin", self, axes=[axis], keepdims=int(keepdims))
+
+    def max(self, axis: int, keepdims: bool = False) -> Value:
+        """The largest along an axis."""
+        return self.graph.add("ReduceMax", self, axes=[axis], keepdims=int(keepdims))
 
     def at(self, places: Any, axis: int = 0) -> Value:
         """The entries at some places of an axis."""
@@ -160,3 +182,12 @@ class Graph:
         )
         onnx.checker.check_model(model, full_check=True)
         return model
+
+
+def log_gamma(x: Value) -> Value:
+    """ln Gamma(x) for x of at least 1: Stirling's series for x + 20, and the steps up to it."""
+    steps = np.log(x.Unsqueeze(np.array([-1])) + np.arange(20.0)).sum(-1)
+    x = x + 20.0
+    y = 1.0 / (x * x)
+    series = 1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))
+    return (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) - steps + series / x

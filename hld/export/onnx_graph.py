@@ -36,7 +36,6 @@ its p-values are never smaller than those of the library.
 from __future__ import annotations
 
 import importlib.util
-import math
 from functools import reduce
 from itertools import pairwise
 from operator import mul
@@ -46,16 +45,17 @@ import numpy as np
 
 import pcircuit
 from hld.export.c_source import COS, POINTS, REACH, SIN, WIDEST
-from hld.export.graph import FLOAT, INT64, Graph, Value
+from hld.export.graph import FLOAT, INT64, Graph, Value, log_gamma
 from hld.export.plan import Plan, plan_of
 from hld.nulls.joint import RESOLVED
+from hld.nulls.ranks.confirmation import excess_of, pooled_law
 from hld.nulls.ranks.monte_carlo import TIE
-from hld.results.largest_dependence import CLOSE, LONGEST
-from hld.tables.schemas.counts import MOST_VALUES, SLACK
+from hld.results.largest_count import likelihood_ratio
+from hld.results.largest_dependence import mean_tails
+from hld.tables.schemas.counts import MOST_VALUES, SLACK, count_tails
 
 HALVINGS, SQUARINGS = 60, 13
 ROUNDS, TERMS = 4, 10
-NEWTON = 40  # steps towards the least of a bound, each point of which is one
 STEPS, MORE = (
     5.0,
     60,
@@ -321,7 +321,7 @@ def _of_own_rows(
     left = (T - odd).Max(1.0)
     rest = ((1.0 - is_odd).turned() @ images) * blocks
     x = (rest * rest).sum(1) / (left * left) / (1.0 / left + 1 / k)
-    stretch = (1.0 + _excess(graph, norms[0], norms[1] ** 2, numbers["fourth"]) / left).Max(1.0)
+    stretch = (1.0 + excess_of(norms[0], norms[1], numbers["fourth"]) / left).Max(1.0)
     others = (
         graph.constant(norms[0]),
         graph.constant(norms[1] ** 2),
@@ -343,24 +343,13 @@ def _of_own_rows(
             for one, size in zip(centred, sizes, strict=True)
         ],
     )
-    few, N = (number - 1.0).Max(1.0), T + float(k)
-    pooled = [
-        ((k - 1.0) * ours + (T - 1.0) * theirs / few + float(k) * share * distance) / (N - 1.0)
-        for ours, theirs in zip(norms, (trace, second.Sqrt(), largest), strict=True)
-    ]
-    root = numbers["fourth"] ** 0.25 + share * distance.Sqrt()
-    everyone = (float(k) * (root * root) * (root * root) + T * fourth) / N
-    both, cubes = 1.0 / T + 1 / k, 1.0 / (T * T * T) + 1 / k**3
-    excess = _excess(graph, pooled[0], pooled[1] * pooled[1], everyone)
-    stretch = (1.0 + excess * cubes / (both * both)).Max(1.0)
-    laws = [(pooled[0], pooled[1] * pooled[1], pooled[2], squared / both, stretch), others]
+    few = (number - 1.0).Max(1.0)
+    theirs = (trace / few, second.Sqrt() / few, largest / few)
+    pooled, frobenius, largest, x, stretch = pooled_law(
+        float(k), norms, numbers["fourth"], theirs, fourth, (distance.Sqrt(), squared, T)
+    )
+    laws = [(pooled, frobenius * frobenius, largest, x, stretch), others]
     return laws, (ratios.Log().sum(0).Exp(), odd, is_ranked)
-
-
-def _excess(graph: Graph, trace: Any, second: Any, fourth: Any) -> Value:
-    """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
-    second = graph.constant(second)
-    return graph.where(second > 0.0, (fourth - trace * trace) / (2.0 * second).Max(TINY) - 1.0, 0.0)
 
 
 def three_moments(
@@ -426,15 +415,15 @@ def tail(graph: Graph, values: Any, counts: Any, q: Value) -> Value:
     Shapes: values, counts (n, k), q (n,).
     """
     counts, q = graph.constant(counts), q.shaped(-1, 1)
-    degrees, is_positive = counts.sum(1, 1), q > 0.0
+    degrees, is_positive = counts.sum(1, True), q > 0.0
     # beyond the tail is less than any double
     q = graph.where(is_positive, q, 1.0).Min(3000.0 + 2.0 * degrees)
-    is_right = q > (counts * values).sum(1, 1)
+    is_right = q > (counts * values).sum(1, True)
     c = _saddle(graph, values, counts, q, is_right, degrees)
     gap = 1.0 - 2 * values * c
     a = values / gap
-    second = 1.0 / (c * c) + (2.0 * counts * a * a).sum(1, 1)
-    top = -(c * q + (0.5 * counts * gap.Log()).sum(1, 1))
+    second = 1.0 / (c * c) + (2.0 * counts * a * a).sum(1, True)
+    top = -(c * q + (0.5 * counts * gap.Log()).sum(1, True))
     width = (2.0 / second.Sqrt()).Min(WIDEST * (0.5 - c))
     integral = _integral(graph, values, counts, (q, c, width, top))
     found = graph.where(is_right, integral, 1.0 + integral).Max(0.0).Min(1.0)
@@ -450,7 +439,7 @@ def _saddle(
     weights = counts * values
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        slope = (weights / (1.0 - 2 * values * middle)).sum(1, 1) - q - 1.0 / middle
+        slope = (weights / (1.0 - 2 * values * middle)).sum(1, True) - q - 1.0 / middle
         is_below = slope < 0.0
         low, high = graph.where(is_below, middle, low), graph.where(is_below, high, middle)
     return 0.5 * (low + high)
@@ -473,7 +462,7 @@ def _integral(graph: Graph, values: Any, counts: Value, parts: tuple[Value, ...]
     # a cosine of doubles came late to onnxruntime (after 1.23); a quarter turn costs an error of a rounding
     re, im = (imaginary + np.pi / 2).Sin(), imaginary.Sin()
     turned = (re * x + im * y) * (SIN * np.cosh(u)) + (im * x - re * y) * (COS * np.sinh(u))
-    return (size * turned * (REACH / POINTS / np.pi)).sum(1, 1) * width * top.Exp()
+    return (size * turned * (REACH / POINTS / np.pi)).sum(1, True) * width * top.Exp()
 
 
 def arctan(graph: Graph, x: Value) -> Value:
@@ -536,19 +525,10 @@ def _of_columns(
     is_counted = k + j > 0.0
     law = SmallestLaw(graph, n + T, k + j, T, is_counted, is_two_sided)
     where = pvalues.ArgMin(axis=0, keepdims=1)
-    smallest = pvalues.extreme("Min", 0)
+    smallest = pvalues.min(0)
     column = graph.where(smallest < 1.0, where, np.int64(-1))
-    has = is_counted.as_type().extreme("Max", 0)
+    has = is_counted.as_type().max(0)
     return Witness(law.pvalue(smallest), share * has, law.attained, column)
-
-
-def log_gamma(x: Value) -> Value:
-    """ln Gamma(x) for x of at least 1 (n,): Stirling's series for x + 20, and the steps up to it."""
-    steps = (x.Unsqueeze(np.array([-1])) + np.arange(20.0)).Log().sum(-1)
-    x = x + 20.0
-    y = 1.0 / (x * x)
-    series = 1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))
-    return (x - 0.5) * x.Log() - x + 0.5 * math.log(2 * math.pi) - steps + series / x
 
 
 def _count_pvalues(
@@ -563,7 +543,7 @@ def _count_pvalues(
         (log_gamma(one.Max(0.0) + 1.0) for one in (j, K - j, T - j, N - K - T + j, N)),
         start=graph.constant(0.0),
     )
-    most = T.extreme("Max", 0).Sqrt() * STEPS + float(MORE)
+    most = T.max(0).Sqrt() * STEPS + float(MORE)
     i = j.shaped(-1, 1) + graph.add("Range", 0.0, most.shaped(), 1.0)
     N, K, T = (one.shaped(-1, 1) for one in (N, K, T))
     ratios = (K - i) * (T - i) / ((i + 1.0) * (N - K - T + i + 1.0).Max(1.0))
@@ -585,23 +565,13 @@ class SmallestLaw:
         self.graph = graph
         odd, few = K.Min(N - K), T.Min(N - T)
         is_same = ((odd < K) & (few < T)) | ((odd >= K) & (few >= T))
-        small, many = odd.Min(few), odd.Max(few)
+        small = odd.Min(few)
         varies = varies & (small > 0.0)
         is_listed = varies & (small <= float(MOST_VALUES))
         self.num_dense = (varies & ~is_listed).as_type().sum(0)
-        a, b, N, many, small = (one.shaped(-1, 1) for one in (odd, few, N, many, small))
-        j = np.arange(MOST_VALUES + 1.0)
-        i = j[:-1]
-        none = graph.where(i < small, ((N - many - i) / (N - i).Max(1.0)).Max(TINY), 1.0).Log()
-        ratios = (a - i) * (b - i) / ((i + 1) * (N - a - b + i + 1.0).Max(1.0))
-        logs = graph.where(i < small, ratios.Max(TINY), TINY).Log().sums()
-        p = (none.sum(1, 1) + graph.joined(none.sum(1, 1) * 0.0, logs, axis=1)).Exp()
-        p = graph.where(j <= small, p, 0.0)
-        below, above = p.sums(), p.sums(reverse=1)
-        points = 2.0 * above.Min(below)
-        if not is_two_sided:
-            points = graph.where(is_same.shaped(-1, 1), above, below)
-        is_listed = is_listed.shaped(-1, 1) & (j <= small) & (points <= 1.0)
+        a, b, N, small = (one.shaped(-1, 1) for one in (odd, few, N, small))
+        points, p = count_tails(N, a, b, ~is_same.shaped(-1, 1), is_two_sided, MOST_VALUES)
+        is_listed = is_listed.shaped(-1, 1) & (points <= 1.0)
         points, masses = graph.where(is_listed, points, 2.0), graph.where(is_listed, p, 0.0)
         size = points.shaped(-1).Shape()
         self.points, order = graph.add_several(
@@ -618,7 +588,7 @@ class SmallestLaw:
     def attained(self, level: Value) -> Value:
         """The largest value of F(q) that is at most a level; points that only rounding sets apart are one."""
         fits = self.num_dense * self.points + self.masses.sums(0) <= level * (1 + SLACK)
-        beyond = self.graph.where(fits, 3.0, self.points).extreme("Min", 0)
+        beyond = self.graph.where(fits, 3.0, self.points).min(0)
         total = self.graph.where(self.points < beyond * (1 - 1e-12), self.masses, 0.0).sum(0)
         dense = self.num_dense * self.graph.where(beyond < 2.0, beyond, FAR)
         return level.Min(total + dense)
@@ -657,20 +627,16 @@ def _largest_count(batch: Batch) -> Witness:
     alone = (has_cuts & ~is_first & ~is_last) | (~has_cuts & (~few | is_first))
     is_other = (pooled.at(place) > 0.0) & ((is_cut & ~is_last) | (~is_cut & alone))
     varies = (K > 0.0) & (K < N) & (size > 0) & (T > 0.0) & is_other
-    parts = [j, T - j, K - j, N - T - K + j, N], [T, N - T, K, N - K]
-    plus, minus = (
-        sum((one * one.Max(TINY).Log() for one in some), start=0.0 * N) for some in parts
-    )
-    evidence = graph.where(varies, (plus - minus).Max(0.0), -1.0)
+    evidence = np.where(varies, likelihood_ratio(j, T, K, N).Max(0.0), -1.0)
     most = np.array([min(n["exact"], n["events"])])
     largest, where = graph.add_several("TopK", evidence, most, outputs=[None, None])
     tails = _count_pvalues(graph, N.at(where), K.at(where), T.at(where), j.at(where))
     tails = graph.where(largest < 0.0, 2.0, tails)
     law = SmallestLaw(graph, N, K, T, varies, is_two_sided=True)
     best = where.at(tails.ArgMin(axis=0, keepdims=1))
-    has = varies.as_type().extreme("Max", 0)
+    has = varies.as_type().max(0)
     named = graph.where(has > 0.0, graph.constant(column).at(best), np.int64(-1))
-    return Witness(law.pvalue(tails.extreme("Min", 0)), n["count_share"] * has, law.attained, named)
+    return Witness(law.pvalue(tails.min(0)), n["count_share"] * has, law.attained, named)
 
 
 def _scattered(graph: Graph, places: Value, size: int) -> Value:
@@ -698,13 +664,13 @@ def _largest_dependence(batch: Batch) -> Witness:
     index = np.where(index < starts[1:, None], index, cells)  # (E, cells), padded
     a, r = (np.append(A[name], 0)[index].astype(float) for name in ("association", "pair"))
     b = counted.at(index)
-    kept, T = r.sum(axis=1, keepdims=True), b.sum(1, 1)
+    kept, T = r.sum(axis=1, keepdims=True), b.sum(1, True)
     N = T + kept
-    mean = ((b + r) * a).sum(1, 1) / N.Max(1.0)
+    mean = ((b + r) * a).sum(1, True) / N.Max(1.0)
     off = (a - mean) * (a - mean)
     variance, difference = (
-        ((b + r) * off).sum(1, 1) / N.Max(1.0),
-        (b * a).sum(1, 1) / T.Max(1.0) - mean,
+        ((b + r) * off).sum(1, True) / N.Max(1.0),
+        (b * a).sum(1, True) / T.Max(1.0) - mean,
     )
     varies = (kept > 0) & (T > 0.0) & (variance.Sqrt() > 1e-10)
     exponents = difference * difference / variance.Max(TINY) * T * N / np.maximum(kept, 1) / 2.0
@@ -712,15 +678,14 @@ def _largest_dependence(batch: Batch) -> Witness:
     varying = varies.as_type().sum(0)
     most = np.array([min(n["enclosed"], E)])
     largest, where = graph.add_several("TopK", exponents.shaped(-1), most, outputs=[None, None])
-    bounds = _mean_tails(
-        graph, graph.constant(a).at(where), graph.constant(r).at(where), b.at(where)
-    )
+    sides = (graph.constant(a).at(where), graph.constant(r).at(where), b.at(where))
+    bounds = mean_tails(*sides).shaped(-1)
     bounds = graph.where(largest > (2.0 * varying).Log(), 2.0 * bounds, 2.0)
     best = where.at(bounds.ArgMin(axis=0, keepdims=1))
     rows = graph.where(varies, N, 0.0).ReduceMax(keepdims=0)
     fewer = graph.where(varies, T.Min(N - T), 0.0).ReduceMax(keepdims=0)
     parts = log_gamma(graph.joined(*(part.shaped(1) + 1.0 for part in (fewer, rows - fewer, rows))))
-    least = 2.0 * varying * (parts * np.array([1.0, 1.0, -1.0])).sum(0, 1).Exp()
+    least = 2.0 * varying * (parts * np.array([1.0, 1.0, -1.0])).sum(0, True).Exp()
 
     def attained(level: Value) -> Value:
         return graph.where(level >= least, level, 0.0)
@@ -729,78 +694,8 @@ def _largest_dependence(batch: Batch) -> Witness:
     named = graph.where(
         has > 0.0, graph.constant(A["edge"].reshape(-1, 2)).at(best).shaped(2), np.int64(-1)
     )
-    pvalue = (bounds.extreme("Min", 0).shaped(1) * varying).Min(1.0)
+    pvalue = (bounds.min(0).shaped(1) * varying).Min(1.0)
     return Witness(pvalue, n["dependence_share"] * has, attained, named)
-
-
-def _mean_tails(graph: Graph, values: Value, kept: Value, batch: Value) -> Value:
-    """(e,) upper bounds of the probabilities that means over a batch are as far out as they are.
-
-    Shapes: values, kept, batch (e, cells).
-    """
-    m = kept + batch
-    is_used, n, T = m > 0.0, kept.sum(1, 1), batch.sum(1, 1)
-    N, least = (n + T).Max(1.0), graph.where(m > 0.0, values, FAR).extreme("Min", 1, 1)
-    scale = graph.where(is_used, values, -FAR).extreme("Max", 1, 1) - least
-    mean, own = (m * values).sum(1, 1) / N, (batch * values).sum(1, 1) / T.Max(1.0)
-    is_moved = (scale > 0.0) & (n > 0.0) & (T > 0.0)
-    scale = graph.where(is_moved, scale, 1.0)
-    s = (own - mean).Abs() / scale
-    is_moved = is_moved & (s > CLOSE)
-    x = graph.where(is_used, graph.where(own > mean, 1.0, -1.0) * (values - mean) / scale, 0.0)
-    n, T = graph.where(is_moved, n, 1.0), graph.where(is_moved, T, 1.0)
-    m, N = graph.where(is_moved, m, 1.0), graph.where(is_moved, n + T, 2.0)
-    logs = (
-        _with_replacement(graph, m, x - s, is_used) * T,
-        _with_replacement(graph, m, -x - s * T / n, is_used) * n,
-        _without(graph, m, x - s, T, N),
-    )
-    found = logs[0].Min(logs[1], logs[2], 0.0).Exp()
-    return graph.where(is_moved, found, 1.0).shaped(-1)
-
-
-def _with_replacement(graph: Graph, m: Value, x: Value, is_used: Value) -> Value:
-    """(e, 1) ln of Chernoff's bound for one draw; every theta gives one."""
-    most = graph.where(is_used, x, -FAR).extreme("Max", 1, 1)
-    q = m / m.sum(1, 1)
-    theta = most * 0.0
-    least = theta
-    for _ in range(NEWTON):
-        weights = q * (theta * (x - most)).Min(0.0).Exp()
-        total = weights.sum(1, 1)
-        least = least.Min(total.Log() + theta * most)
-        slope = (weights * x).sum(1, 1) / total
-        step = -slope / ((weights * x * x).sum(1, 1) / total - slope * slope).Max(TINY)
-        theta = theta + step.Max(-0.5 * theta).Min(LONGEST)
-    at_most = (q * (x >= most - CLOSE).as_type()).sum(1, 1)
-    return graph.where(most <= CLOSE, at_most.Log(), least)
-
-
-def _without(graph: Graph, m: Value, x: Value, T: Value, N: Value) -> Value:
-    """(e, 1) ln of the bound by independent draws; every theta of at least 0, and every psi, give one."""
-    odds, none = (T / (N - T)).Log(), N * (N / (N - T)).Log()
-    theta, psi, value, shrink = T * 0.0, T * 0.0, T * 0.0, T * 0.0 + 1.0
-    for _ in range(NEWTON):
-        q = (odds + theta * x + psi).Sigmoid()
-        p = m * q
-        w = p * (1.0 - q)
-        a, b = (p * x).sum(1, 1), p.sum(1, 1) - T
-        A, B, C = (w * x * x).sum(1, 1), (w * x).sum(1, 1), w.sum(1, 1)
-        ridge = 1e-12 * (A + C) + TINY
-        A, C = A + ridge, C + ridge
-        det = A * C - B * B
-        first, second = (B * b - C * a) / det, (B * a - A * b) / det
-        scale = shrink * (LONGEST / first.Abs().Max(second.Abs()).Max(TINY)).Min(1.0)
-        first, second = theta + scale * first, psi + scale * second
-        y = odds + first * x + second
-        logs = y.Max(0.0) + (1.0 + (-y.Abs()).Exp()).Log()
-        found = (m * logs).sum(1, 1) - none - second * T
-        is_better = (found < value) & (first >= 0.0)
-        theta, psi = graph.where(is_better, first, theta), graph.where(is_better, second, psi)
-        value = graph.where(is_better, found, value)
-        shrink = graph.where(is_better, 1.0, 0.25 * shrink)
-    factorials = log_gamma(N + 1.0) - log_gamma(T + 1.0) - log_gamma(N - T + 1.0)
-    return value - (factorials + T * (T / N).Log() + (N - T) * (1.0 - T / N).Log())
 
 
 def _together(graph: Graph, distance: Value, witnesses: list[Witness]) -> Value:

@@ -86,6 +86,10 @@ def plan_of(detector: Any) -> Plan:
             "`detector` judges groups, a series, or rows given covariates, but only the test of "
             "independent rows is exported: fit without `groups`, `order` and `covariates`"
         )
+    if detector.densities_ is not None:
+        raise ValueError(
+            "`detector` has leaves that are densities, and only bins are exported: fit with leaves='bins'"
+        )
     if test.vectors.features is not None:
         raise ValueError(
             "`detector` tests the metric 'score', which is not exported: fit with "

@@ -1,5 +1,7 @@
 """The law of a weighted sum of chi-squares, to full precision in both tails; knows no circuit.
 
+Q = sum_j w_j Z_j^2 with weights w_j >= 0 and Z_j independent standard normal numbers: `sf(q, w)` is P(Q > q).
+
 All functions are in `hld.gchi2.tails`; the other modules are how they compute.
 """
 

@@ -105,12 +105,14 @@ def default_metrics(
 
     Without input units there are no marginals, and scores are of both kinds of units.  Small ridges and scores see how
     learned rows differ from fresh ones, and what a circuit misses: they are for enough rows, `num_fresh`, that nothing
-    was learned from.  Without `scores` only likelihoods are looked at.
+    was learned from.  Without `scores`, or where leaves are densities, only likelihoods are looked at.
 
     Shapes: nodes (m,).
     """
     kinds = circuit.nodes.kind[nodes]
     has_inputs, has_sums = (kinds == "input").any(), scores and (kinds == "sum").any()
+    if not circuit.is_categorical:  # tables of input units, and scores with a bound
+        has_inputs = has_sums = False
     names = DEFAULT if num_fresh is None or num_fresh < ENOUGH else DEFAULT_OF_FRESH
     return tuple(
         name

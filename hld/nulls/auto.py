@@ -32,14 +32,14 @@ from hld.vectors.row_products import squared_distances
 from pcircuit.arguments import check_whole_number
 from pcircuit.io.archive import under_prefix, with_prefix
 
-SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
+SIZES = (2, 3, 5, 8, 15, 30, 60, 120, 240, 480, 960, 1920)
 AGREEING = 3  # successive sizes at which law and draws have to agree
 LEVELS = np.array([0.1, 0.05, 0.01, 0.001])  # at which the law has to agree with draws
 MOST_DRAWN_ROWS = 2_000_000  # for one batch size, of the first stage
 PILOT_ROWS = 20_000
 PILOT_BYTES = 2**28
 GRID_FACTOR = 10  # batches drawn at each size of the grid, times `num_resamples`
-GRID_WORK = 100_000_000  # additions for each size of the grid
+GRID_WORK = 30_000_000  # additions for each size of the grid
 TAILS: dict[str, type[StagedTails] | type[TableTails]] = {
     one.kind: one for one in (StagedTails, TableTails)
 }

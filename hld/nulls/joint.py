@@ -30,7 +30,7 @@ from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.row_products import quadratic_forms
 from pcircuit.io.archive import finite_array, under_prefix, with_prefix
 
-DRAWS = 20_000
+DRAWS = 8_000
 RESOLVED = 100  # draws below which F is not trusted
 BLOCK = 2_000
 FACTOR_ROWS = 300  # whose sample covariance stands in for that of more nodes than these

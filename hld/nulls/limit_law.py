@@ -4,7 +4,10 @@ Let Z be the difference of the mean likelihood vectors of a batch of T rows and 
 one row as the metric shows it, and d = |Z|.  If the rows follow the reference, E[T d^2] = sum_j lambda_j exactly, and
 as T grows
 
-    T d^2  ->  Q = sum_j lambda_j chi2_1,        lambda_1 >= lambda_2 >= ...  the eigenvalues of S.
+    T d^2  ->  Q = sum_j lambda_j Z_j^2,        lambda_1 >= lambda_2 >= ...  the eigenvalues of S,
+
+with Z_j independent standard normal numbers: the mean vector becomes normal by the central limit theorem, and in the
+directions of the eigenvectors its coordinates are independent.
 
 `LimitLaw` is the law of Q (`hld.gchi2`).  Its variance is 2 sum lambda^2, while that of T d^2 is 2 sum lambda^2 (1 +
 excess / T), with excess = Var(d^2 of one row) / (2 sum lambda^2) - 1.  When corrected for a finite T, it scales all
@@ -170,7 +173,7 @@ def law_of_leading(seen: Covariance, numbers: tuple[int, ...] = LEADING) -> Limi
     """The law of T |Z|^2 for a covariance with many eigenvalues, from leading ones and traces.
 
     The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is
-    replaced (`law_of_values`), and k doubles until that replacement no longer matters, or no more are known.
+    replaced (`law_of_values`), and k grows until that replacement no longer matters, or no more are known.
     """
     for k in numbers:
         leading = without_rounding(np.sort(seen.eigenvalues(k))[::-1])

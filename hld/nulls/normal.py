@@ -1,7 +1,8 @@
 """The paper's closed form: T d^2 as if it were Normal(sum lambda, 2 sum lambda^2).
 
-With lambda the eigenvalues of S as the metric shows it, sum lambda = tr(S) and sum lambda^2 = tr(S^2).  It
-rejects too often, and most so when few eigenvalues dominate: with two equal ones the true level at a nominal 5 % is
+With lambda the eigenvalues of the covariance S of a row's likelihood vector (as the metric shows it), sum lambda =
+tr(S) and sum lambda^2 = tr(S^2), so that S need not be formed (`hld.testing.plain` is the whole test).  It rejects too
+often, and most so when few eigenvalues dominate: with two equal ones the true level at a nominal 5 % is
 P(chi2_2 > 2 + 1.645 * 2) = 7.1 %, with a single one at a nominal 1 % it is P(chi2_1 > 1 + 2.326 * sqrt(2)) = 3.8 %.
 """
 

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.profile import Profile
+from hld.answers.table_facts import held_of
 from hld.planning.alternatives import compared
 from hld.planning.power import DRAWS, Rejections
 from hld.results.effects import allowed_rows
@@ -60,23 +61,21 @@ class SharedLevel:
 
 def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
     """The parts of the level in a batch of T rows whose counts are as expected."""
-    tests: list[Any] = []
-    trained, kept = detector.schema_.trained, detector.new_values_
     others, alpha = allowed_rows(T, detector.tolerance, alpha)
-    if detector.missingness and trained is not None:
-        missing = [round(T * count / trained[0]) for count in trained[1]]
-        tests.append(compare_missing(trained[0], trained[1], T, missing))
-    if detector.missingness and kept is not None and detector.judge_ is detector.test_:
-        rows = max(int(kept.shown.max(initial=0)), 1)
-        shown = np.round(T * kept.shown / rows).astype(np.int64)
+    held, expected = held_of(detector, None), _expected(detector, T)
+    tests: list[Any] = []
+    if held is not None and held.missing is not None:
+        rows, holes = held.missing
         tests.append(
-            compare_new(
-                kept,
-                shown,
-                np.round(shown * kept.new / np.maximum(kept.shown, 1)).astype(np.int64),
-            )
+            compare_missing(rows, holes, T, np.rint(T / rows * np.asarray(holes)).astype(int))
         )
-    witnesses: dict[str, Any] = witnesses_of(detector, _expected(detector, T))
+    if held is not None and held.new is not None:
+        share = T / max(int(held.new.shown.max(initial=0)), 1)
+        shown, new = (
+            np.rint(share * one).astype(np.int64) for one in (held.new.shown, held.new.new)
+        )
+        tests.append(compare_new(held.new, shown, new))
+    witnesses: dict[str, Any] = witnesses_of(detector, held, expected)
     tests = [one for one in (*tests, *witnesses.values()) if one.share]
     level = scaled_level(alpha, *tests) if tests else alpha
     rest, count = level * (1 - sum(one.share for one in tests)), witnesses.get("largest_count")

@@ -128,6 +128,10 @@ def _check_independent(detector: Any) -> None:
             "`detector` judges groups, a series, or rows given covariates, whose power is not known: test "
             "batches of your own with the change made in them"
         )
+    if detector.densities_ is not None:
+        raise ValueError(
+            "`detector` has leaves that are densities, whose power is not known: fit with leaves='bins'"
+        )
 
 
 def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> float:

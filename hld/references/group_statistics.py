@@ -11,7 +11,9 @@ group of n rows has these statistics, all functions of means over its rows, whic
 * of up to eight pairs of columns, the strongest of the tree, Fisher's z of the correlation of two scores, those of the
   first canonical variables of the pair of categories in the rows learned from;
 * of each column the shares of missing values and of values that learning did not show or beyond its range, as the
-  arcsine of their roots; not the latter of dates, as each day is at its own.
+  arcsine of their roots; not the latter of dates, as each day is at its own;
+* likewise the shares of rows that are odd, by their magnitude, say: odder than 7/8, than 63/64 and than all of those
+  learned from, and far odder (`hld.vectors.odd_rows`).
 
 A small constant beside the mean square, and the root of those of a pair, keeps all of them finite for a single row.
 None depends on the number of rows but by chance, so that a batch may have more rows than the groups.
@@ -24,7 +26,7 @@ V_g what the rows of the group itself can have moved it by,
 
 with k rows that show it and v_g the variance of one, as in `hld.variation.group_test`: T rows that all go one way count
 as T and a half at most, and h of them that do as the root of h.  Each t is the same function of a group and of the set
-of all, so that their largest may be ranked.
+of all, and so is the largest, which is ranked (`hld.variation.deviations`).
 
 **The law beyond the ranks** takes t of the batch for that of Student with min(4, G - 1) degrees of freedom, times the
 number of statistics (Bonferroni), from `FEWEST` groups on.  Groups need not be normal, but nothing guarantees it.
@@ -38,6 +40,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import pcircuit
+from hld.vectors.odd_rows import ODDNESS, array_of_names, names_of_array, odd_edges
 from pcircuit.io.archive import check_names, finite_array
 
 FEWEST = 10  # groups from which on a law goes beyond the ranks
@@ -53,7 +57,9 @@ LEAST_SQUARE, LEAST_PRODUCT = (
 )  # of numbers in units of the scale, and of scores of a pair
 MOST_Z = 0.999  # hyperbolic tangent of the largest Fisher's z
 SAME = 1e-9
-ARRAYS = ("numeric", "scale", "pairs", "scores", "missing", "new")
+CUTS = (1 / 8, 1 / 64, 0.0)  # of the rows learned from are beyond
+FAR = 3  # edges further (`odd_edges`)
+ARRAYS = ("numeric", "scale", "pairs", "scores", "missing", "new", "cuts")
 
 
 class Cells(NamedTuple):
@@ -81,7 +87,7 @@ def joined_cells(parts: Sequence[Cells]) -> Cells:
 class GroupStatistics:
     """Which statistics there are.
 
-    Shapes: numeric (K,), scale (2, K), pairs (P, 2), scores (2, P, C), missing (H,), new (W,).
+    Shapes: numeric (K,), scale (2, K), pairs (P, 2), scores (2, P, C), missing (H,), new (W,), cuts (S, 4).
     """
 
     num_columns: int
@@ -91,11 +97,14 @@ class GroupStatistics:
     scores: np.ndarray
     missing: np.ndarray
     new: np.ndarray
+    cuts: np.ndarray
+    odd: tuple[str, ...]
 
     @property
     def size(self) -> int:
         """F, numbers of a row."""
-        return 4 * len(self.numeric) + 6 * len(self.pairs) + len(self.missing) + len(self.new)
+        shares = len(self.missing) + len(self.new) + self.cuts.size
+        return 4 * len(self.numeric) + 6 * len(self.pairs) + shares
 
     @property
     def bounds(self) -> np.ndarray:
@@ -108,11 +117,23 @@ class GroupStatistics:
 
     @property
     def parts(self) -> np.ndarray:
-        """(M,) what each statistic speaks of: column v is v, and pair e is V + e."""
+        """(M,) what each statistic speaks of: column v is v, pair e is V + e, and number s of `odd` V + P + s."""
         pairs = self.num_columns + np.arange(len(self.pairs))
-        return np.concatenate([self.numeric, self.numeric, pairs, self.missing, self.new])
+        odd = (
+            self.num_columns
+            + len(self.pairs)
+            + np.arange(len(self.cuts)).repeat(self.cuts.shape[1])
+        )
+        return np.concatenate([self.numeric, self.numeric, pairs, self.missing, self.new, odd])
 
-    def features(self, codes: np.ndarray, cells: Cells | None) -> np.ndarray:
+    @property
+    def num_parts(self) -> int:
+        """V + P + S."""
+        return self.num_columns + len(self.pairs) + len(self.cuts)
+
+    def features(
+        self, circuit: pcircuit.Circuit, codes: np.ndarray, cells: Cells | None
+    ) -> np.ndarray:
         """(N, F) numbers of rows whose means are all that the statistics need.
 
         Shapes: codes (N, V).
@@ -131,9 +152,13 @@ class GroupStatistics:
             np.where(both, side[each, np.maximum(codes[:, w], 0)], 0.0)
             for side, w in zip(self.scores, (u, v), strict=True)
         )
+        odd = [
+            ODDNESS[name].values(circuit, codes, cells.marks)[:, None] > cuts
+            for name, cuts in zip(self.odd, self.cuts, strict=True)
+        ]
         return np.concatenate(
             [shown, x, x**2, x**4, both, f, g, f**2, g**2, f * g]
-            + [codes[:, self.missing] < 0, cells.marks[:, self.new] & 1],
+            + [codes[:, self.missing] < 0, cells.marks[:, self.new] & 1, *odd],
             axis=1,
             dtype=np.float64,
         )
@@ -182,7 +207,9 @@ class GroupStatistics:
         t = np.where(differs, np.abs(away) / np.sqrt(np.maximum(among + own, 1e-300)), 0.0)
         V, parts = self.num_columns, self.parts
         sides = np.concatenate([np.arange(V)[:, None].repeat(2, axis=1), self.pairs])
-        t[:, np.isin(sides[parts], hidden).any(axis=1)] = 0.0
+        whole = np.zeros(len(self.cuts), bool)
+        is_hidden = np.append(np.isin(sides, hidden).any(axis=1), whole)[parts]
+        t[:, is_hidden] = 0.0
         return t
 
     def smallest_pvalue(self, T: int, num_groups: int) -> float:
@@ -191,14 +218,16 @@ class GroupStatistics:
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Arrays for a file."""
-        return {name: getattr(self, name) for name in ARRAYS}
+        return {name: getattr(self, name) for name in ARRAYS} | {"odd": array_of_names(self.odd)}
 
     @classmethod
     def from_arrays(
         cls, arrays: dict[str, Any], num_categories: tuple[int, ...]
     ) -> GroupStatistics:
         """What `to_arrays` gave, for columns with so many categories; ValueError where it does not fit."""
-        check_names(arrays, set(ARRAYS), "the statistics of groups")
+        check_names(arrays, {*ARRAYS, "odd"}, "the statistics of groups")
+        odd = names_of_array(arrays)
+        cuts = finite_array(arrays, "cuts", (len(odd), len(CUTS) + 1))
         V, C = len(num_categories), max(num_categories)
         numeric, *counted = (
             finite_array(arrays, name, (None,), np.int64) for name in ("numeric", "missing", "new")
@@ -209,14 +238,22 @@ class GroupStatistics:
         fits = [(one >= 0).all() and (one < V).all() for one in (numeric, pairs, *counted)]
         if not all(fits) or not (scale[1] > 0).all() or (np.abs(scores) > LARGEST_SCORE).any():
             raise ValueError("the statistics of groups do not fit the columns")
-        return cls(V, numeric, scale, pairs, scores, *counted)
+        return cls(V, numeric, scale, pairs, scores, *counted, cuts, odd)
 
 
 def no_statistics(num_columns: int) -> GroupStatistics:
     """No statistics of so many columns."""
     none = np.zeros(0, np.int64)
     return GroupStatistics(
-        num_columns, none, np.zeros((2, 0)), none.reshape(0, 2), np.zeros((2, 0, 0)), none, none
+        num_columns,
+        none,
+        np.zeros((2, 0)),
+        none.reshape(0, 2),
+        np.zeros((2, 0, 0)),
+        none,
+        none,
+        np.zeros((0, len(CUTS) + 1)),
+        (),
     )
 
 
@@ -228,8 +265,9 @@ def group_statistics(
     edges: np.ndarray,
     *,
     counts_missing: bool = True,
+    circuit: pcircuit.Circuit | None = None,
 ) -> GroupStatistics:
-    """Choose centres, scales and pairs by rows that were learned from.
+    """Choose centres, scales, pairs and, with a circuit, what is odd, by rows that were learned from.
 
     Shapes: codes (n, V), numbers (n, V), edges (E, 2).
     """
@@ -244,6 +282,7 @@ def group_statistics(
             if np.isfinite(width) and width > 0:
                 numeric.append(v)
                 scale.append((center, width))
+    odd = () if circuit is None else tuple(ODDNESS)
     found = [_canonical(codes, u, v, num_categories) for u, v in edges.tolist()]
     best = np.argsort([-strength for strength, _ in found], kind="stable")[:MOST_PAIRS]
     scores = np.array([found[e][1] for e in best.tolist()]).reshape(-1, 2, max(num_categories))
@@ -255,7 +294,22 @@ def group_statistics(
         scores.swapaxes(0, 1),
         np.arange(codes.shape[1] if counts_missing else 0),
         np.array(timeless, dtype=np.int64),
+        np.array([_cuts(ODDNESS[name].values(circuit, codes, None)) for name in odd]).reshape(
+            -1, len(CUTS) + 1
+        ),
+        odd,
     )
+
+
+def _cuts(values: np.ndarray) -> np.ndarray:
+    """(4,) numbers beyond which fewer and fewer of the rows learned from are, and one that is far beyond all.
+
+    Shapes: values (n,).
+    """
+    edges = odd_edges(values)
+    above = (values[:, None] > edges).mean(axis=0)
+    places = [int(np.argmax(above <= share)) for share in CUTS]
+    return np.asarray(edges[[*places, places[-1] + FAR]])
 
 
 def _canonical(

@@ -34,6 +34,7 @@ import numpy as np
 
 from hld.references.covariances import RowCovariance
 from hld.vectors.row_vectors import RowVectors, bounded_array
+from pcircuit.evidence import is_missing
 from pcircuit.io.archive import finite_array
 
 STEP = 4  # ratio of the sizes at which means are kept
@@ -196,7 +197,7 @@ def filled_rows(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> np.n
     Shapes: rows (n, V), fill (size,) -> (n, size).
     """
     values = vectors.rows(rows)
-    if rows.dtype.kind == "i" and rows.min() < 0:
+    if is_missing(rows).any():
         return np.where(vectors.seen(rows), values, fill)
     return values
 

@@ -24,6 +24,7 @@ from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.row_vectors import RowVectors
+from pcircuit.evidence import is_missing
 
 BLOCK_VALUES = 500_000  # likelihoods of several batches that are held
 MOST_PATTERNS = 256  # kept; a batch may hold more, and then computes them anew
@@ -108,7 +109,7 @@ class HolePatterns:
 
     def reference(self, batch: np.ndarray) -> HoleReference:
         """What a batch (T, V) with these holes is compared with."""
-        patterns, which = np.unique(np.asarray(batch) < 0, axis=0, return_inverse=True)
+        patterns, which = np.unique(is_missing(np.asarray(batch)), axis=0, return_inverse=True)
         which = which.reshape(-1)  # NumPy 2.0 gives it another axis
         found = [self.moments(pattern) for pattern in patterns]
         shares = np.bincount(which) / len(which)

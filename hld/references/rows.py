@@ -32,11 +32,12 @@ from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.linear_maps import seen_by
 from hld.vectors.row_products import row_products, squared_distances
 from hld.vectors.row_vectors import RowVectors
+from pcircuit.evidence import is_missing
 
 if TYPE_CHECKING:
     from hld.vectors.linear_maps import LinearMap, Scaled, SparseRows, Stretched, Window
 
-DENSE = 8  # rows to each one drawn, up to which dense weights take less time than sparse ones
+DENSE = 20  # rows to each one drawn, up to which dense weights take less time than sparse ones
 FEW = 500  # coordinates, whose covariance is mapped as it is
 MANY_ROWS, MANY_BYTES, MOST_BYTES = (
     20_000,
@@ -201,7 +202,7 @@ def row_reference(
     if len(data) < 2:
         raise ValueError(f"`training_data` has {len(data)} rows: a covariance needs at least two")
     vectors = RowVectors(circuit, nodes, features)
-    holes = shown(vectors, data) if data.min() < 0 else None
+    holes = shown(vectors, data) if is_missing(data).any() else None
     mean_score = None if features is None else pcircuit.mean_score(circuit, data)
     mean = vectors.mean(data, mean_score) if holes is None else holes.means
     most = table_rows(len(mean))

@@ -46,6 +46,7 @@ from typing import Any
 import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
+from pcircuit.moments.leading import leading_eigenpairs
 
 FLOOR = 0.01  # added to the share of a category
 MOST_ROWS = 800  # of the reference that are compared with one another
@@ -92,14 +93,22 @@ def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
     return float(ThreeMoments(first, second, largest).tail(squared, max(1.0, 1 + excess * few)))
 
 
-def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) -> Any:
-    """A profile with the laws of its own rows.
+def with_laws(
+    profile: Any,
+    columns: Sequence[Any],
+    codes: np.ndarray | None,
+    given: np.ndarray | None = None,
+) -> Any:
+    """A profile with the laws of its own rows, of the columns that are not given.
 
-    Shapes: codes (k, V).
+    Shapes: codes (k, V), given (V,).
     """
     if codes is None or len(codes) < 3:
         return profile
     singles, pairs = merged_counts(columns, profile)
+    if given is not None:
+        codes = np.where(given, -1, codes)
+        singles = [one * (not left_out) for one, left_out in zip(singles, given, strict=True)]
     codes = merged_codes(columns, _some(codes, len(singles) + len(pairs)))
     laws = count_laws(
         codes, ([shares(one) for one in singles], [shares(one) for one in pairs]), profile.edges
@@ -151,7 +160,7 @@ def _law(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> tuple[float, 
     products = _products(items, tables)
     m = len(products)
     own = np.diagonal(products).copy()
-    largest = float(np.linalg.eigvalsh(products)[-1]) / m
+    largest = float(leading_eigenpairs(products, m, 1, 1e-6)[0][0]) / m
     np.fill_diagonal(products, 0.0)
     by_row = np.einsum("ij,ij->i", products, products) / (m - 1)
     second = float(by_row.mean()) + 2 * float(by_row.std(ddof=1)) / m**0.5

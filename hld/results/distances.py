@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.answers.profile import Profile
+from hld.answers.profile import Held, Profile
 from hld.results.count_law import FLOOR, count_laws, law_tail, merged_codes, merged_counts
 
 LEAST_ROWS = 50
@@ -67,15 +67,15 @@ def count_distances(detector: Any, profile: Any) -> list[Distance] | None:
     ]
 
 
-def levels(detector: Any, batch: Any) -> Distance:
+def levels(held: Held, batch: Profile) -> Distance:
     """The distance of all columns, each category in units of about its own deviation, as a witness.
 
     Beside `marginals`, which weighs all categories alike and so hardly sees rare ones.
     """
-    own, T = detector.profile_, batch.num_rows
+    own, T = held.counts, batch.num_rows
     if own.laws is None or min(T, own.num_rows) < LEAST_ROWS:
         return Distance(0.0, 0.0, 1.0, _nothing)
-    tables, counts = (merged_counts(detector.encoder_.columns, one)[0] for one in (own, batch))
+    tables, counts = (merged_counts(held.columns, one)[0] for one in (own, batch))
     return replace(_from_rows(own.laws[0], tables, counts, T, own.num_rows), share=SHARE)
 
 

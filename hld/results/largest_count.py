@@ -143,7 +143,7 @@ def count_events(kept: Any, ordered: Any) -> CountEvents:
     )
 
 
-def likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:
+def likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> Any:
     """The statistic of the likelihood ratio of tables of two by two, which ranks them nearly as their p-values do."""
     rest = N - T
     found = _x_log_x(j) + _x_log_x(T - j) + _x_log_x(K - j) + _x_log_x(rest - K + j)

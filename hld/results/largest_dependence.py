@@ -59,91 +59,87 @@ from pcircuit.arguments import for_ranking
 SHARE = 0.1  # of the level: `benchmarks.power.trials`
 INDEPENDENT = 0.01  # epsilon
 ENCLOSED = 16  # edges, those that changed most, whose tails are enclosed: those of others are hardly ever smaller
-ROUNDS = 60  # of Newton's method
+ROUNDS = 40  # of Newton's method at most
 LONGEST = 20.0  # its steps, for values with a range of 1
-CLOSE, NOTHING, TINY = 1e-10, 1e-12, 1e-300
+CLOSE, NOTHING, TINY, FAR = 1e-10, 1e-12, 1e-300, 1e300
 
 
 def mean_tail_bound(values: np.ndarray, kept: np.ndarray, batch: np.ndarray) -> float:
     """Upper bound of the probability that the mean of a batch is as far out as it is, on its side, given all values."""
-    used = kept + batch > 0
-    x, r, b = values[used] - values[used].min(initial=np.inf), kept[used], batch[used]
-    m, n, T = r + b, int(r.sum()), int(b.sum())
-    if not n or not T:
-        return 1.0
-    mean, own = float(m @ x) / (n + T), float(b @ x) / T
-    side, scale = (1.0 if own > mean else -1.0), float(np.ptp(x))
-    s = abs(own - mean)
-    if not scale or s <= CLOSE * scale:
-        return 1.0
-    x = side * (x - mean) / scale
-    s = s / scale
-    logs = [
-        _with_replacement(m, x - s, T),
-        _with_replacement(m, -x - s * T / n, n),
-        _without(m, x - s, T),
-    ]
-    return math.exp(min(*logs, 0.0))
+    return float(mean_tails(values[None], kept[None], batch[None])[0, 0])
 
 
-def _with_replacement(m: np.ndarray, x: np.ndarray, T: int) -> float:
-    """ln of Chernoff's bound of P(sum of T draws >= 0), for values x with weights m and a mean below 0.
+def mean_tails(values: Any, kept: Any, batch: Any) -> Any:
+    """(e, 1) such bounds for e means: values (e, cells) and how often each side shows them.
+
+    Operations of arrays alone, so that `hld.export.graph` writes the same steps into a graph.
+    """
+    m, used = kept + batch, kept + batch > 0.0
+    n, T = kept.sum(axis=1, keepdims=True), batch.sum(axis=1, keepdims=True)
+    x = np.where(used, values - np.where(used, values, FAR).min(axis=1, keepdims=True), 0.0)
+    scale = x.max(axis=1, keepdims=True)
+    mean = (m * x).sum(axis=1, keepdims=True) / np.maximum(n + T, 1.0)
+    own = (batch * x).sum(axis=1, keepdims=True) / np.maximum(T, 1.0)
+    far = np.abs(own - mean)
+    moves = (scale > 0.0) & (n > 0.0) & (T > 0.0) & (far > CLOSE * scale)
+    scale, used, m = np.where(moves, scale, 1.0), used | ~moves, np.where(moves, m, 1.0)
+    n, T = np.where(moves, n, 1.0), np.where(moves, T, 1.0)
+    x, s = np.where(own > mean, 1.0, -1.0) * (x - mean) / scale, far / scale
+    both = np.minimum(
+        T * _with_replacement(m, x - s, used), n * _with_replacement(m, -x - s * T / n, used)
+    )
+    logs = np.minimum(both, _without(m, x - s, T, n + T))
+    return np.where(moves, np.exp(np.minimum(logs, 0.0)), 1.0)
+
+
+def _with_replacement(m: Any, x: Any, used: Any) -> Any:
+    """(e, 1) ln of Chernoff's bound for one draw of the values x, with weights m and a mean below 0.
 
     Any theta gives a bound, so an end of Newton's method short of the least is no error.
     """
-    most = float(x.max())
-    if most <= CLOSE:  # the largest value in every draw
-        return T * math.log(m[x >= most - CLOSE].sum() / m.sum())
-    theta, least, q = 0.0, 0.0, m / m.sum()
+    most = np.where(used, x, -FAR).max(axis=1, keepdims=True)
+    q, theta, least = m / m.sum(axis=1, keepdims=True), 0.0 * most, 0.0 * most
     for _ in range(ROUNDS):
-        weights = q * np.exp(theta * (x - most))
-        total = float(weights.sum())
-        least = min(least, math.log(total) + theta * most)
-        slope = float(weights @ x) / total
-        step = -slope / max(float(weights @ x**2) / total - slope**2, TINY)
-        if abs(step) <= CLOSE * (1 + theta):
+        weights = q * np.exp(np.minimum(theta * (x - most), 0.0))
+        total = weights.sum(axis=1, keepdims=True)
+        least = np.minimum(least, np.log(total) + theta * most)
+        slope = (weights * x).sum(axis=1, keepdims=True) / total
+        curve = (weights * x * x).sum(axis=1, keepdims=True) / total - slope * slope
+        step = -slope / np.maximum(curve, TINY)
+        theta = theta + np.minimum(np.maximum(step, -0.5 * theta), LONGEST)
+        if np.all(np.abs(step) <= CLOSE * (1.0 + theta)):  # never known of a graph
             break
-        theta += min(max(step, -theta / 2), LONGEST)
-    return T * least
+    at_most = np.where(x >= most - CLOSE, q, 0.0).sum(axis=1, keepdims=True)
+    return np.where(most <= CLOSE, np.log(at_most), least)  # the largest value in every draw
 
 
-def _without(m: np.ndarray, x: np.ndarray, T: int) -> float:
-    """ln of the bound of P(sum of T draws without replacement >= 0) by independent draws: see above."""
+def _without(m: Any, x: Any, T: Any, N: Any) -> Any:
+    """(e, 1) ln of the bound of P(sum of T draws without replacement >= 0) by independent draws: see above."""
     from scipy.special import expit, gammaln
 
-    N = int(m.sum())
-    odds = math.log(T / (N - T))
-    at, value, none = (
-        np.zeros(2),
-        0.0,
-        N * math.log(N / (N - T)),
-    )  # theta and psi, and the sum that is to be least
-
-    def sum_at(theta: float, psi: float) -> float:
-        return float(m @ np.logaddexp(0.0, odds + theta * x + psi)) - none - psi * T
-
+    odds, none = np.log(T / (N - T)), N * np.log(N / (N - T))
+    theta, psi, value, size = 0.0 * T, 0.0 * T, 0.0 * T, 0.0 * T + 1.0
     for _ in range(ROUNDS):
-        p = m * expit(odds + at[0] * x + at[1])
-        w = p * (1 - p / m)
-        gradient = np.array([p @ x, p.sum() - T])
-        hessian = np.array([[w @ x**2, w @ x], [w @ x, w.sum()]])
-        step = -np.linalg.solve(
-            hessian + (NOTHING * np.trace(hessian) + TINY) * np.eye(2), gradient
-        )
-        step *= min(1.0, LONGEST / max(float(np.abs(step).max()), TINY))
-        while (found := sum_at(*(at + step))) > value and np.abs(step).max() > CLOSE:
-            step /= 4
-        if found >= value - CLOSE or at[0] + step[0] < 0:
+        q = expit(odds + theta * x + psi)
+        p, w = m * q, m * q * (1.0 - q)
+        a, b = (p * x).sum(axis=1, keepdims=True), p.sum(axis=1, keepdims=True) - T
+        A, B, C = (part.sum(axis=1, keepdims=True) for part in (w * x * x, w * x, w))
+        ridge = NOTHING * (A + C) + TINY
+        det = (A + ridge) * (C + ridge) - B * B
+        first, second = (B * b - (C + ridge) * a) / det, (B * a - (A + ridge) * b) / det
+        longest = np.maximum(np.abs(first), np.abs(second))
+        scale = size * np.minimum(LONGEST / np.maximum(longest, TINY), 1.0)
+        at, beside = theta + scale * first, psi + scale * second
+        y = odds + at * x + beside
+        log_sum = np.maximum(y, 0.0) + np.log(1.0 + np.exp(-np.abs(y)))
+        found = (m * log_sum).sum(axis=1, keepdims=True) - none - beside * T
+        better = (found < value) & (at >= 0.0)
+        theta, psi = np.where(better, at, theta), np.where(better, beside, psi)
+        value, size = np.where(better, found, value), np.where(better, 1.0, 0.25 * size)
+        if np.all(scale * longest <= CLOSE):
             break
-        at, value = at + step, found
-    exactly = (
-        gammaln(N + 1)
-        - gammaln(T + 1)
-        - gammaln(N - T + 1)
-        + T * math.log(T / N)
-        + (N - T) * math.log(1 - T / N)
-    )
-    return value - float(exactly)
+    draws = gammaln(N + 1.0) - gammaln(T + 1.0) - gammaln(N - T + 1.0)
+    return value - (draws + T * np.log(T / N) + (N - T) * np.log(1.0 - T / N))
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +220,8 @@ def largest_dependence(kept: Any, batch: Any) -> LargestDependence:
     best, where = 2.0, order[0]
     order = [e for e in order if exponents[e] > math.log(2 * E)]
     for e in order:
-        bound = mean_tail_bound(kept.associations[e], kept.pairs[e], batch.pairs[e])
+        sides = (kept.associations[e].ravel(), kept.pairs[e].ravel(), batch.pairs[e].ravel())
+        bound = mean_tail_bound(*sides)
         best, where = (2 * bound, e) if 2 * bound < best else (best, where)
     u, v = kept.edges[where].tolist()
     least = E * _least((n + T)[varies], T[varies])

@@ -1,77 +1,57 @@
 r"""Which nodes, and which variables, carry a shift.
 
-The squared statistic is a sum over the selected nodes, d^2 = sum_j delta_j^2 with delta_j = w_j (mean_j - mu_j).
-A node with a large delta_j names its scope as a place of the shift.  How surprising it is on its own is the z-score
+**Nodes** (units of the circuit).  The squared statistic is a sum over them, d^2 = sum_j delta_j^2 with
+delta_j = w_j (mean_j - mu_j): a node with a large delta_j names its scope as a place of the shift.  How surprising it
+is by itself is the z-score
 
-    z_j = sqrt(T) delta_j / sigma_j,        sigma_j^2 the exact variance of w_j l_j(X) under the circuit,
-
-standard normal without a shift as T grows.  How soon depends on the node: the likelihood of a rare level is the same
-number in nearly all rows, and its z-score is 0 or far too large.  p-values are therefore those of a law that knows how
-far one row can move a mean, and of the rows of the batch (below).  The m two-sided ones are adjusted
-by Benjamini and Hochberg (1995), so that among the nodes called shifted at level a the expected share of false ones is
-at most a (nodes overlap and are positively dependent more often than not, which the procedure tolerates).  Among groups
-and stretches of time they are ranks, adjusted as those of columns are (`hld.nulls.ranked_parts`).
+    z_j = sqrt(T) delta_j / sigma_j,        sigma_j^2 the exact variance of w_j l_j(X) under the circuit.
 
 A shift in one variable moves every node above it.  What a node adds to the nodes below it is its *own* z-score: with
 R the correlations under the circuit and c the next selected nodes below j,
 
-    own z_j = (z_j - R_jc R_cc^-1 z_c) / sqrt(1 - R_jc R_cc^-1 R_cj),
+    own z_j = (z_j - R_jc R_cc^-1 z_c) / sqrt(1 - R_jc R_cc^-1 R_cj).
 
-again standard normal without a shift, provided that the circuit's correlations are those of the reference.  An input
-has none below it and keeps its z; a sum with a large own z says that the dependence among the variables below it has
-changed.  Where rows have holes, two nodes that are not always seen together go together less, and R allows for it
-(`hld.testing.seen_together`).  Where R is not known, as in a summary of rows with holes or with noise, among groups or
-stretches of time, and given covariates, nodes with others below them have no own z-score (NaN).
+An input has none below it and keeps its z; a sum with a large own z says that the dependence among the variables below
+it has changed.  Where rows have holes, R allows for it (`hld.testing.seen_together`); where R is not known (summaries
+of rows with holes, groups, stretches of time, covariates) nodes with others below them have no own z-score (NaN).
 
-Variables get the shares of their nodes: the score of v is sum_j delta_j^2 / |S_j| over the nodes j with v in scope,
-so the scores add up to d^2.  These are cues, not causes: scopes are nested, and a shift in one variable also moves
-the nodes above it.
+**Variables** get the shares of their nodes: the score of v is sum_j delta_j^2 / |S_j| over the nodes j with v in scope,
+so the scores add up to d^2.  These are cues, not causes.
 
-**Dependences** that changed are regions of the circuit, ranked by the score of their own parameters.  A region's
-weights say how the scopes of its children depend on each other, an input region's tables how a variable depends on the
-states above it.  With s the mean score of a batch less that of the reference (`hld.vectors.score_features`), over the
-parameters p of a region r,
+**Dependences** that changed are regions of the circuit, ranked by the score of their own parameters.  With s the mean
+score of a batch less that of the reference (`hld.vectors.score_features`), over the parameters p of a region r,
 
 .. math:: Q_r = T \sum_{p \in r} \frac{s_p^2}{\mathrm{Var}_P\, s_p + f}, \qquad
           z_r = \frac{Q_r - \mathrm{E}\, Q_r}{\mathrm{Sd}\, Q_r},
 
-with the expectation and standard deviation without a shift estimated from rows drawn from the circuit, as for a sum of
-weighted chi-squares.  A shift in one dependence moves the parameters of the regions that carry it, whose z stands out;
-the parameters of other regions hardly move, since their mean scores are zero wherever the rest of the model fits.
+with mean and deviation without a shift from rows drawn from the circuit.  At an input region s is decomposed: summed
+over the units it is the difference of the variable's marginal from what the batch's own hidden states predict; the
+remainder is a change in the dependence of the variable on the others.
 
-At an input region s can be decomposed.  Summed over the units it is the difference of the variable's marginal from what
-the batch's own hidden states predict; the remainder is a change in the dependence of the variable on the others.
-
-**p-values of single nodes.**  A likelihood need not be nearly normal in the mean.  That of a level that one row in two
-hundred has is the same number in all rows but few, and a hundred reference rows may show none of them: their standard
-deviation is then 0, and by the normal law one such row in a batch is a certain shift.  Of a circuit with many such
-nodes some node was called shifted in nearly every batch.  So, as an alarm of the test is
-(`hld.nulls.ranks.confirmation`), a node is judged by the rows of the batch as well.
-
-**Pooled variance.**  Without a shift all N = n + T rows are exchangeable.  Given the rows, the difference d of the
-means of T of them and of the others has over all ways to divide them the variance
+**p-values of nodes.**  z is standard normal without a shift as T grows, but the likelihood of a rare level is the same
+number in nearly all rows: by the normal law one such row in a batch is a certain shift.  So a node is judged by how far
+one row can move a mean, and by the rows of the batch.  Without a shift all N = n + T rows are exchangeable, and the
+difference d of the means of T of them and of the others has over all ways to divide them the variance
 
 .. math:: V = s_N^2 \Bigl(\frac{1}{T} + \frac{1}{n}\Bigr), \qquad
           (N - 1) s_N^2 = (n - 1) s_{ref}^2 + (T - 1) s_{batch}^2 + \frac{n T}{N} d^2 .
 
-**Largest step.**  Let all values be from lo to hi, and m their mean.  One row moves the difference upwards by at most
-
-.. math:: J = \max \Bigl( \frac{hi - m}{T}, \frac{m - lo}{n} \Bigr),
-
-and downwards by the same with hi - m and m - lo exchanged.  Among all sums of independent terms with the variance V and
-no step above J, that of rare steps of size J has the largest exponential moments (Bennett 1962): J (X - a) with X a
-Poisson variable of mean a = V / J^2.  Its tail
+Let all values be from lo to hi, and m their mean.  One row moves the difference upwards by at most
+J = max((hi - m) / T, (m - lo) / n), and downwards by the same with hi - m and m - lo exchanged.  Among all sums of
+independent terms with the variance V and no step above J, that of rare steps of size J has the largest exponential
+moments (Bennett 1962): J (X - a) with X a Poisson variable of mean a = V / J^2.  Its tail
 
 .. math:: P \Bigl( X \ge a + \frac{|d|}{J} \Bigr) = \frac{\gamma(a + |d| / J, \; a)}{\Gamma(a + |d| / J)}
 
-is taken for that of the difference, and twice it, at most 1, is the p-value: the normal law where steps are small, that
-of a rare count where they are not.  (The tail of no such sum exceeds it by more than a factor e^2 / 2, Bentkus 2004.)
+is taken for that of the difference, and twice it, at most 1, is the p-value.  (The tail of no such sum exceeds it by
+more than a factor e^2 / 2, Bentkus 2004.)  lo and hi are those of the batch's rows, of `DRAWN` rows drawn from the
+circuit, and of rows that show each category.  What r rows do not show has a share below 3 / r, at level 0.05, which is
+added to the variance with the whole range.  The circuit as reference means infinite n and exact V.  With holes T and n
+are the rows that show the node.
 
-**What is known of the values.**  lo and hi are those of the batch's rows, of `DRAWN` rows drawn from the circuit, and
-of rows that show each category, which gives input units their true range.  Of many rows of a batch only some are looked
-at: what r rows do not show has a share below 3 / r, at level 0.05, which is added to the variance with the whole range.
-Of a summary, which has no rows, the variance is that of the reference with the same addition for its n rows.  Where the
-circuit is the reference, n is infinite and V is exact.  With holes T and n are the rows that show the node.
+The p-values of nodes are adjusted by Benjamini and Hochberg (1995): among the nodes called shifted at level a the
+expected share of false ones is at most a (nodes overlap and are positively dependent more often than not, which the
+procedure tolerates).  Among groups and stretches of time they are ranks (`hld.nulls.ranked_parts`).
 
 References: Bennett (1962), Probability inequalities for the sum of independent random variables, J. American
 Statistical Association 57, 33; Bentkus (2004), On Hoeffding's inequalities, Annals of Probability 32, 1650.

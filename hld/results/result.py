@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,10 +26,16 @@ if TYPE_CHECKING:
 from hld.answers.words import headline, in_words
 
 FEW_COLUMNS = 9  # that a picture shows by default
+SINGLE = (
+    *("statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation"),
+    *("null_error", "num_missing", "effect"),
+)
 
 
 class OfColumns:
     """Base of results with these fields: `evidence`, `data_quality` and `context` may be None."""
+
+    further: ClassVar[tuple[str, ...]] = ()  # of its attributes that `to_dict` shows
 
     evidence: Any
     reject: bool
@@ -37,6 +43,11 @@ class OfColumns:
     data_quality: Any
     context: Any
     witnesses: Mapping[str, Any]
+    pvalue: float
+    num_samples: int
+    _after: (
+        Callable[[int], float] | None
+    )  # the p-value of the distance where so many rows are others
 
     @property
     def largest_count(self) -> Any:
@@ -63,6 +74,32 @@ class OfColumns:
     def scaled_alpha(self) -> float:
         """The level over which a test beside the distance rejects by itself, times its share: at least `alpha`."""
         return scaled_level(self.alpha, *self.beside)
+
+    @property
+    def effect(self) -> float:
+        """The share of rows, from 0 to 1, that would have to be others for chance to explain the batch.
+
+        See `hld.results.effects`.  Among groups, in time order and given covariates: the size of `context.effect`.
+        """
+        return self._effect.size if self.context is None else self.context.effect
+
+    @property
+    def effect_interval(self) -> tuple[float, float] | None:
+        """(low, 1.0): that no smaller share of rows than `low` are others is sure at the level `alpha`.
+
+        `low` is above 0 exactly where the batch is rejected with no tolerance; None with a context.
+        """
+        return (self._effect.low, 1.0) if self.context is None else None
+
+    @cached_property
+    def _effect(self) -> Effect:
+        return effect_of(self.lefts(), self.pvalue, self.alpha, self.num_samples)
+
+    def lefts(self) -> list[Left]:
+        """What each witness leaves of the p-value, as functions of the number of rows that are others."""
+        rest = max(1 - sum(one.share for one in self.beside), LEAST_REST)
+        lefts: list[Left] = [partial(left_of, one.after, one.share) for one in self.beside]
+        return lefts if self._after is None else [*lefts, partial(left_of, self._after, rest)]
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -120,6 +157,21 @@ class OfColumns:
             heard = {name: one.to_dict() for name, one in self.witnesses.items()}
             found |= {"witnesses": heard, "not_heard": list(self.not_heard)}
         return found | {name: [one.to_dict() for one in ones] for name, ones in lists.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain Python values, ready for JSON, the output of ``hld test --json``.
+
+        Returns
+        -------
+        dict
+            The numbers and words among the attributes under their names, but for arrays; `context`, `data_quality`,
+            `columns`, `pairs` and the like where they are known.
+        """
+        values = {name: _plain(getattr(self, name)) for name in (*SINGLE, *self.further)}
+        for name in ("effect_interval", "metrics", "pvalues"):
+            several = getattr(self, name)
+            values[name] = None if several is None else [_plain(value) for value in several]
+        return values | self.parts_to_dict()
 
     def __str__(self) -> str:
         return in_words(self)
@@ -241,32 +293,6 @@ class HLDResult(OfColumns):
         """|delta_j| of each node, an (m,) float array; in the plain metric, or with weights, the squares sum to d^2."""
         return np.abs(self.deltas)
 
-    @property
-    def effect(self) -> float:
-        """The share of rows, from 0 to 1, that would have to be others for chance to explain the batch.
-
-        See `hld.results.effects`.  Among groups, in time order and given covariates: the size of `context.effect`.
-        """
-        return self._effect.size if self.context is None else self.context.effect
-
-    @property
-    def effect_interval(self) -> tuple[float, float] | None:
-        """(low, 1.0): that no smaller share of rows than `low` are others is sure at the level `alpha`.
-
-        `low` is above 0 exactly where the batch is rejected with no tolerance; None with a context.
-        """
-        return (self._effect.low, 1.0) if self.context is None else None
-
-    @cached_property
-    def _effect(self) -> Effect:
-        return effect_of(self.lefts(), self.pvalue, self.alpha, self.num_samples)
-
-    def lefts(self) -> list[Left]:
-        """What each witness leaves of the p-value, as functions of the number of rows that are others."""
-        rest = max(1 - sum(one.share for one in self.beside), LEAST_REST)
-        lefts: list[Left] = [partial(left_of, one.after, one.share) for one in self.beside]
-        return lefts if self._after is None else [*lefts, partial(left_of, self._after, rest)]
-
     @cached_property
     def node_pvalues(self) -> np.ndarray:
         """(m,) p-values of the means of the nodes, adjusted for their number: see `hld.results.localization`.
@@ -380,40 +406,6 @@ class HLDResult(OfColumns):
         count = min(check_whole_number(top, "top", 1), len(columns))
         return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), columns, count)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain Python values, ready for JSON, the output of ``hld test --json``.
-
-        Returns
-        -------
-        dict
-            The numbers and words among the attributes under their names, but for arrays; `context`, `data_quality`,
-            `columns`, `pairs` and the like where they are known.
-        """
-        values = {
-            name: _plain(getattr(self, name))
-            for name in (
-                "statistic",
-                "threshold",
-                "pvalue",
-                "reject",
-                "alpha",
-                "num_samples",
-                "null",
-                "inflation",
-                "null_error",
-                "num_missing",
-                "effect",
-            )
-        }
-        values["effect_interval"] = (
-            None if self.effect_interval is None else list(self.effect_interval)
-        )
-        values |= {
-            "metrics": list(self.metrics),
-            "pvalues": [_plain(value) for value in self.pvalues],
-        }
-        return values | self.parts_to_dict()
-
     def _repr_html_(self) -> Any:
         from hld.answers.html import notebook_view
 
@@ -436,11 +428,12 @@ def with_quality(
     quality: Any,
     alpha: float,
     witnesses: Mapping[str, Any] = MappingProxyType({}),
-) -> HLDResult:
+) -> Any:
     """The result of a batch with its data quality, and all that is tested beside the distance in the p-value."""
     tested = tested_beside(quality, witnesses)
     if not tested:
-        return replace(test(alpha), data_quality=quality, witnesses=dict(witnesses))
+        found = test(alpha)
+        return replace(found, data_quality=quality, witnesses={**found.witnesses, **witnesses})
     rest = 1 - sum(one.share for one in tested)
     found = test(
         max(rest * scaled_level(alpha, *tested), math.ulp(0.0))
@@ -449,12 +442,14 @@ def with_quality(
     if found._tolerance:
         lefts = replace(found, data_quality=quality, witnesses=witnesses).lefts()
         pvalue = tolerant_pvalue(lefts, found.num_samples, found._tolerance)
+    context = found.context
     error = None if found.null_error is None else found.null_error / rest
     changes = {
         "pvalue": pvalue,
         "alpha": alpha,
         "reject": bool(pvalue <= alpha),
         "null_error": error,
+        "context": None if context is None else context.judged(pvalue, alpha),
     }
     if len(found.metrics) > 1:
         changes |= {

@@ -16,22 +16,20 @@ T rows only as one of several, h of them with about (T / N)^h.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from hld.answers.profile import Held, Profile
 from hld.tables.schemas.counts import CountTest, one_sided
 from hld.vectors.odd_rows import ODDNESS
 
 
-def row_ranks(detector: Any, batch: Any) -> dict[str, CountTest]:
-    """The test of each number of rows that the detector has counted; none for a batch without these counts."""
-    if batch.odd is None or detector.watched_ is None:
+def row_ranks(held: Held, batch: Profile) -> dict[str, CountTest]:
+    """The test of each number of rows that is counted; none for a batch without these counts."""
+    if batch.odd is None or held.counts.odd is None:
         return {}
-    kept = detector.watched_.odd_counts
     return {
         name: rank_test(k, j, ODDNESS[name].share)
-        for name, k, j in zip(detector.watched_.scores.odd, kept, batch.odd, strict=True)
+        for name, k, j in zip(held.odd, held.counts.odd, batch.odd, strict=True)
     }
 
 

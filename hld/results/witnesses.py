@@ -1,9 +1,12 @@
 """The witnesses: what is tested of a batch beside its distance, each listed in one line.
 
-A witness compares counts of a batch with those of held-out rows, `hld.answers.profile.Profile`, which add up: over
-chunks, summaries, machines.  So a function of a detector and of a batch's counts, in `WITNESSES`, is heard wherever
-counts are; where they are not, `OfColumns.not_heard` of the result names it.  It returns a `Witness`, which shares the
-level with the others (`hld.results.shared_level`) and has a part in the effect (`hld.results.effects`).
+A witness compares counts of a batch with those of other rows, `hld.answers.profile.Held`.  Counts add up: over
+chunks, summaries, machines.  So a function of both, in `WITNESSES`, is heard wherever there are counts; where there are
+none, `OfColumns.not_heard` of the result names it.  It returns a `Witness`, which shares the level with the others
+(`hld.results.shared_level`) and has a part in the effect (`hld.results.effects`).
+
+Which rows these are is told by the judge (`hld.answers.table_facts.held_of`): those held out, or as many of them as
+have the covariates of the batch.
 
 Numbers of rows need not even that: `hld.vectors.odd_rows.ODDNESS`.
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from hld.answers.profile import Held, Profile
 from hld.results.distances import levels
 from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import largest_dependence
@@ -40,19 +44,19 @@ class Witness(Protocol):
         """p-value, share and what moved as plain Python values."""
 
 
-def _counts(detector: Any, batch: Any) -> Witness:
+def _counts(held: Held, batch: Profile) -> Witness:
     """The largest difference of a single count."""
-    return largest_count(detector.profile_, batch, detector.encoder_.ordered)
+    return largest_count(held.counts, batch, held.ordered)
 
 
-def _dependences(detector: Any, batch: Any) -> Witness | None:
+def _dependences(held: Held, batch: Profile) -> Witness | None:
     """The largest change of a dependence, where pairs are counted."""
-    kept = detector.profile_
+    kept = held.counts
     is_known = kept.associations is not None and len(batch.pairs) == len(kept.pairs)
     return largest_dependence(kept, batch) if is_known else None
 
 
-WITNESSES: dict[str, Callable[[Any, Any], Witness | None]] = {
+WITNESSES: dict[str, Callable[[Held, Profile], Witness | None]] = {
     "largest_count": _counts,
     "largest_dependence": _dependences,
     "levels": levels,
@@ -60,16 +64,20 @@ WITNESSES: dict[str, Callable[[Any, Any], Witness | None]] = {
 
 
 def has_witnesses(detector: Any) -> bool:
-    """Whether a detector has witnesses beside the distance: by default, where independent rows were held out."""
+    """Whether a detector has witnesses beside the distance: by default, where rows were held out."""
     is_default = isinstance(detector.metric, str) and detector.metric in ("auto", "likelihoods")
-    has_counts = detector.new_values_ is not None and detector.profile_ is not None
-    return is_default and has_counts and detector.judge_ is detector.test_
+    return is_default and detector.new_values_ is not None
 
 
-def witnesses_of(detector: Any, batch: Any) -> dict[str, Witness]:
-    """The witnesses of a detector's batch by their names, of one that was counted."""
-    if batch is None or not has_witnesses(detector):
+def witnesses_of(detector: Any, held: Held | None, batch: Profile | None) -> dict[str, Witness]:
+    """The witnesses of a detector's batch by their names, of one that was counted and has others to compare with."""
+    if held is None or batch is None or not has_witnesses(detector):
         return {}
-    found = {name: witness(detector, batch) for name, witness in WITNESSES.items()}
+    return heard_of(held, batch)
+
+
+def heard_of(held: Held, batch: Profile) -> dict[str, Witness]:
+    """What all witnesses say of counts."""
+    found = {name: witness(held, batch) for name, witness in WITNESSES.items()}
     known: dict[str, Witness] = {name: one for name, one in found.items() if one is not None}
-    return known | row_ranks(detector, batch)
+    return known | row_ranks(held, batch)

@@ -44,7 +44,7 @@ CUTS = np.array([*LOW_CUTS, 0.5, *(1 - cut for cut in reversed(LOW_CUTS))])
 WIDTHS = np.diff(CUTS, prepend=0.0, append=1.0)
 MOVES = [(theta, 1.0) for theta in (-2.0, -1.0, -0.5, -0.25, 0.25, 0.5, 1.0, 2.0)]
 SPREADS = [(0.0, s) for s in (0.5, 0.75, 1.5, 2.5)]
-GROSS = 0.05  # of the ranks, evenly in the first or the last few cells
+GROSS = (0.01, 0.05)  # of the ranks, evenly in the first or the last few cells
 MOST_GROSS = 4  # cells
 RATES = np.array([0.0, 1 / 64, 1 / 16])  # of forgetting
 EXPERTS = ((6.0, 0), (40.0, 0), (40.0, 1), (6.0, 2))  # kappa, and the place of its rate
@@ -62,7 +62,7 @@ def _fixed_bets() -> np.ndarray:
         found.append(np.diff(above, prepend=0.0, append=1.0) / WIDTHS)
     for cells in range(1, MOST_GROSS + 1):
         odd = np.where(np.arange(len(WIDTHS)) < cells, 1 / CUTS[cells - 1], 0.0)
-        found += [1 - GROSS + GROSS * odd, 1 - GROSS + GROSS * odd[::-1]]
+        found += [1 - share + share * one for share in GROSS for one in (odd, odd[::-1])]
     return np.stack(found, axis=1)
 
 

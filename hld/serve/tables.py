@@ -22,13 +22,13 @@ from hld.serve.limits import Limits
 from hld.serve.pool import check_time
 from hld.serve.refusals import Refusal
 from hld.summaries.summary import BatchSummary
-from hld.tables.column_names import distinct_names
 from hld.tables.factored import object_cells, whole_cells
 from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
 from hld.tables.files.text_cells import as_fitted
 from hld.tables.files.text_rows import Texts, mark_of_rows, text_rows
 from hld.tables.times import TIMES, as_seconds
+from pcircuit.io.header_json import distinct_names
 
 FORMS = {"text/csv": "csv", "application/json": "json"}
 SUMMARY_FORMS = {"application/json": "json"}
@@ -111,8 +111,7 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     names = dialect.names
     lines = io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline="")
     most_rows = min(limits.max_rows, limits.most_cells // len(names))
-    found = itertools.islice(filter(None, text_rows(lines, dialect, "the body")), most_rows + 1)
-    rows = [row for row in found if row is not None]
+    rows = list(itertools.islice(text_rows(lines, dialect, "the body"), most_rows + 1))
     _bounded(len(rows), len(names), limits, most)
     # the first number with a comma may come late
     decimal = mark_of_rows(rows, dialect, fitted_columns(encoder, names)) or dialect.decimal

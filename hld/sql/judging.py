@@ -2,122 +2,60 @@ r"""A table in a database, tested by counts: one p-value for all columns and the
 
 Counts of every column, and of the most strongly dependent pairs of columns, are GROUP BY queries (`hld.sql.tables`).
 They say less than the means of likelihoods that `HLDDetector.test` compares, in which many columns act together, but no
-row leaves the database, and the database does the work.  These are the tests, and the part w_i of the level each has:
-
-=====================================  ======  ================================================================
-test                                   weight  p-value
-=====================================  ======  ================================================================
-distance of all columns                0.30    law of a sum of weighted chi-squares (`hld.results.count_law`)
-distance of all pairs                  0.30    likewise
-largest difference of a single count   0.14    exact, hypergeometric (`hld.results.largest_count`)
-the same of a cell of a pair           0.04    exact
-largest change of a dependence         0.10    a bound, at every number of rows (`hld.results.largest_dependence`)
-shares of missing cells                0.10    exact (`schemas.counts`)
-new values                             0.02    exact (`schemas.counts`)
-=====================================  ======  ================================================================
-
-where the weights of the tests that apply are divided by their sum, so that the others have the part of those that do
-not.  One p-value for all of them, valid under any dependence, is that of `hld.results.shared_level`.
+row leaves the database, and the database does the work.  In place of the distance of likelihoods there are those of the
+counts of all columns and of all pairs, by the law of a sum of weighted chi-squares (`hld.results.count_law`); their
+p-value is twice the smaller one.  The witnesses and their parts of the level are those of any batch that was counted
+(`hld.results.witnesses`), but that rare and unseen levels are one category.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hld.answers.evidence import Evidence
-from hld.answers.profile import Profile
-from hld.answers.table_facts import evidence_of
+from hld.answers.profile import Held
+from hld.answers.table_facts import evidence_of, held_of
 from hld.detector.detector import HLDDetector
 from hld.results.count_law import merged_counts
 from hld.results.distances import count_distances
-from hld.results.effects import effect_of, left_of, tolerant_pvalue
-from hld.results.largest_count import largest_count
-from hld.results.largest_dependence import largest_dependence
-from hld.results.result import OfColumns
-from hld.results.shared_level import combined
-from hld.results.witnesses import Witness
+from hld.results.effects import tolerant_pvalue
+from hld.results.result import OfColumns, with_quality
+from hld.results.witnesses import Witness, heard_of
 from hld.sql.tables import TableInDatabase, count
 from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.quality import DataQuality, data_quality
 from pcircuit.arguments import check_fraction
 
-WEIGHTS = {
-    "columns": 0.30,
-    "pairs": 0.30,
-    "largest column": 0.14,
-    "largest pair": 0.04,
-    "dependence": 0.10,
-    "missing": 0.10,
-    "new": 0.02,
-}
-WITNESSES = {
-    "columns": "levels",
-    "largest column": "largest_count",
-    "dependence": "largest_dependence",
-}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountsResult(OfColumns):
-    """The outcome of a test of a table in a database."""
+    """The outcome of a test of a table in a database: `pvalues` are those of the distances of columns and of pairs."""
 
+    further = ("num_queries",)
     pvalue: float
     reject: bool
     alpha: float
     num_samples: int
     metrics: tuple[str, ...]
     pvalues: tuple[float, ...]
-    parts: tuple[float, ...]
-    effect: float
-    effect_interval: tuple[float, float]
     num_missing: int
     num_queries: int
-    evidence: Evidence = field(repr=False)
-    data_quality: DataQuality = field(repr=False)
-    witnesses: dict[str, Witness] = field(repr=False)
-    context = None  # no covariates, groups or stretches of time
-
-    @property
-    def statistic(self) -> float:
-        """-log10 of the p-value."""
-        return self._log(self.pvalue)
-
-    @property
-    def threshold(self) -> float:
-        """-log10 of the level."""
-        return self._log(self.alpha)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as plain Python values, ready for JSON: the fields of `HLDResult.to_dict`, and the parts."""
-        names = (
-            "statistic",
-            "threshold",
-            "pvalue",
-            "reject",
-            "alpha",
-            "num_samples",
-            "num_missing",
-            "effect",
-            "effect_interval",
-            "num_queries",
-        )
-        values = {name: getattr(self, name) for name in names} | {
-            "null": "counts",
-            "inflation": 1.0,
-            "null_error": None,
-        }
-        values |= {name: list(getattr(self, name)) for name in ("metrics", "pvalues", "parts")}
-        return values | self.parts_to_dict()
-
-    @staticmethod
-    def _log(number: float) -> float:
-        """-log10 of a number that may be 0."""
-        return -math.log10(max(number, 1e-300)) + 0.0
+    evidence: Evidence | None = field(default=None, repr=False)
+    data_quality: DataQuality | None = field(default=None, repr=False)
+    witnesses: dict[str, Witness] = field(default_factory=dict, repr=False)
+    context: None = None  # no covariates, groups or stretches of time
+    null: str = "counts"
+    inflation: float = 1.0
+    null_error: None = None
+    statistic: float = 0.0
+    threshold: float = 0.0
+    _after: Callable[[int], float] | None = field(default=None, repr=False)
+    _tolerance: float = field(default=0.0, repr=False)
 
 
 def judge(
@@ -184,146 +122,86 @@ def judge(
 def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) -> CountsResult:
     """Test a table that was counted."""
     profile, T = found.profile, found.profile.num_rows
+    held = _merged(detector, found.columns)
     quality = data_quality(
         found.columns,
         detector.schema_.trained,
         found.report,
         found.absent,
         found.extra,
-        kept=_kept_values(detector, found.columns),
-        is_tested=detector.missingness,
+        missing=held.missing,
+        kept=held.new,
     )
-    distances = count_distances(detector, profile)
-    largest = _largest(detector, profile)
-    laws = (
-        {}
-        if distances is None
-        else {
-            name: one.pvalue
-            for name, one in zip(("columns", "pairs"), distances, strict=True)
-            if one.expected > 0
-        }
-    )
-    counted = {
+    witnesses = {} if detector.new_values_ is None else heard_of(held, profile)
+    laws = {
         name: one
         for name, one in zip(
-            ("largest column", "largest pair", "dependence", "missing", "new"),
-            (*largest, quality.missingness, quality.new_values),
-            strict=True,
+            ("columns", "pairs"), count_distances(detector, profile) or (), strict=False
         )
-        if one is not None and one.share
+        if one.expected > 0
     }
-    if not laws and not counted:
+    if not laws and not any(one.share for one in (quality.new_values, *witnesses.values()) if one):
         raise ValueError(
             f"the table has {T} rows, too few to compare with a detector that kept no rows from learning: "
             "give at least 50"
         )
-    pvalue, weights, counted = _together(laws, counted)
-    afters = {name: one.after for name, one in counted.items()} | {
-        name: one.after
-        for name, one in zip(("columns", "pairs"), distances or (), strict=False)
-        if name in laws
-    }
-    lefts = [partial(left_of, after, weights[name]) for name, after in afters.items()]
-    effect = effect_of(lefts, pvalue, alpha, T)
-    if detector.tolerance:
-        pvalue = tolerant_pvalue(lefts, T, detector.tolerance)
-    tested = dict(counted)
-    if "columns" in laws and distances:
-        tested["columns"] = replace(distances[0], share=weights["columns"])
-    quality = replace(
+
+    def smallest(pvalues: Any) -> float:
+        return min(1.0, len(laws) * min(pvalues, default=math.inf))
+
+    result: CountsResult = with_quality(
+        lambda level: CountsResult(
+            smallest(one.pvalue for one in laws.values()) if laws else math.inf,
+            False,
+            level,
+            T,
+            tuple(laws),
+            tuple(float(one.pvalue) for one in laws.values()),
+            int(found.report.num_missing.sum()),
+            found.num_queries,
+            _after=(lambda rows: smallest(one.after(rows) for one in laws.values()))
+            if laws
+            else None,
+            _tolerance=detector.tolerance,
+        ),
         quality,
-        missingness=counted.get("missing", quality.missingness),
-        new_values=counted.get("new", quality.new_values),
-    )
-    evidence = replace(
-        evidence_of(detector, profile, quality),
-        fitted=found.columns,
-        reference=_merged_profile(detector),
-    )
-    return CountsResult(
-        pvalue,
-        bool(pvalue <= alpha),
         alpha,
-        T,
-        tuple(weights),
-        (*(float(p) for p in laws.values()), *(float(one.pvalue) for one in counted.values())),
-        tuple(weights.values()),
-        effect.size,
-        (effect.low, 1.0),
-        int(found.report.num_missing.sum()),
-        found.num_queries,
-        evidence,
-        quality,
-        {name: tested[own] for own, name in WITNESSES.items() if own in tested},
+        witnesses,
+    )
+    pvalue = result.pvalue
+    if detector.tolerance and not result.beside:
+        pvalue = tolerant_pvalue(result.lefts(), T, detector.tolerance)
+    evidence = evidence_of(detector, profile, quality)
+    return replace(
+        result,
+        pvalue=pvalue,
+        reject=bool(pvalue <= alpha),
+        statistic=-math.log10(max(pvalue, 1e-300)) + 0.0,
+        threshold=-math.log10(alpha),
+        evidence=replace(evidence, fitted=found.columns, reference=held.counts),
     )
 
 
-def _together(
-    laws: dict[str, float], counted: dict[str, Any]
-) -> tuple[float, dict[str, float], dict[str, Any]]:
-    """The p-value of all tests, the weights of those that apply, and those of counts with their weights as shares."""
-    weights = {name: WEIGHTS[name] for name in (*laws, *counted)}
-    total = sum(weights.values())
-    weights = {name: weight / total for name, weight in weights.items()}
-    counted = {name: replace(one, share=weights[name]) for name, one in counted.items()}
-    # the laws reach every level, so two of them are as one with the sum of their weights
-    rest = 1.0 - sum(one.share for one in counted.values())
-    smallest = min((p / weights[name] for name, p in laws.items()), default=math.inf)
-    return combined(rest * smallest if laws else math.inf, *counted.values()), weights, counted
+def _merged(detector: Any, columns: tuple[Any, ...]) -> Held:
+    """What the counts of a table are compared with, as a database counts; nothing odd where no rows were held out.
 
-
-def _kept_values(detector: Any, columns: Any) -> KeptValues | None:
-    """What held-out rows show of new values; nothing of columns that cannot distinguish them from rare ones."""
-    kept = detector.new_values_
-    if kept is None:
-        return None
-    tells = np.array([not getattr(column, "merged", False) for column in columns])
-    return KeptValues(kept.shown, kept.new * tells)
-
-
-def _largest(detector: Any, profile: Profile) -> tuple[Any, ...]:
-    """The largest difference of a single count of a column and of a pair, and the largest change of a dependence.
-
-    None without held-out rows.
+    New values of columns that cannot distinguish them from rare ones are left out.
     """
-    if detector.new_values_ is None or detector.test_.reference == "circuit":
-        return None, None, None
-    kept = detector.profile_
-    singles, pairs = merged_counts(detector.encoder_.columns, kept)
-    columns = [(_as_profile(singles), _as_profile([one[:-1] for one in profile.counts]))]
-    columns += [
-        (
-            _as_profile([one.ravel() for one in pairs]),
-            _as_profile([one.ravel() for one in profile.pairs]),
+    own: Any = held_of(detector, None)
+    singles, pairs = merged_counts(own.columns, own.counts)
+    numbers = own.counts.associations
+    if numbers is not None:
+        # any number for each cell gives a valid p-value: unseen levels have that of rare ones
+        numbers = tuple(
+            one[: len(table), : table.shape[1]] for one, table in zip(numbers, pairs, strict=True)
         )
-    ]
-    ordered = (detector.encoder_.ordered, ())
-    found = [
-        largest_count(one, batch, own) if one.counts else None
-        for (one, batch), own in zip(columns, ordered, strict=True)
-    ]
-    if kept.associations is None:
-        return *found, None
-    # any number for each cell gives a valid p-value: unseen levels have that of rare ones, with which they are counted
-    numbers = tuple(
-        one[: len(table), : table.shape[1]]
-        for one, table in zip(kept.associations, pairs, strict=True)
+    counts = tuple(
+        np.append(one, old[-1]) for one, old in zip(singles, own.counts.counts, strict=True)
     )
-    kept = replace(kept, pairs=tuple(pairs), associations=numbers)
-    return *found, largest_dependence(kept, profile)
-
-
-def _as_profile(counts: Any) -> Profile:
-    """Counts of single columns as a profile, nothing missing."""
-    return Profile(
-        0, tuple(np.append(one, 0) for one in counts), np.zeros((0, 2), dtype=np.int64), ()
+    tells = np.array([not getattr(column, "merged", False) for column in columns])
+    return replace(
+        own,
+        columns=columns,
+        counts=replace(own.counts, counts=counts, pairs=tuple(pairs), associations=numbers),
+        new=None if own.new is None else KeptValues(own.new.shown, own.new.new * tells),
     )
-
-
-def _merged_profile(detector: Any) -> Profile:
-    """The reference's counts as a database counts: for a circuit those of the rows it learned from."""
-    own = detector.profile_
-    singles, pairs = merged_counts(detector.encoder_.columns, own)
-    counts = tuple(np.append(one, old[-1]) for one, old in zip(singles, own.counts, strict=True))
-    return Profile(own.num_rows, counts, own.edges, tuple(pairs))

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.column_names import RepeatedName, distinct_names
 from pcircuit.io.archive import check_names, saved_count
+from pcircuit.io.header_json import RepeatedName, distinct_names
 
 FORMAT, VERSION = "hld.summary", 1
 MOST_NUMBERS = 10_000_000

@@ -26,12 +26,19 @@ import numpy as np
 
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile, tables_of
-from hld.answers.table_facts import batch_profile, evidence_of, new_marks
+from hld.answers.table_facts import (
+    batch_profile,
+    evidence_of,
+    held_of,
+    new_marks,
+    quality_of,
+    test_rows,
+)
 from hld.summaries.summary import BatchSummary, TableCounts
 from hld.summaries.summing import detector_fingerprint, summarize_rows
 from hld.tables.cells import read_table
 from hld.tables.schemas.encoding import EncodingReport
-from hld.tables.schemas.quality import DataQuality, data_quality
+from hld.tables.schemas.quality import DataQuality
 
 MOST_CELLS = 100_000  # of pairs: more would make a long text of a summary, which then has none
 CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
@@ -47,7 +54,7 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any]) -> BatchSummary:
         marks = new_marks(detector, read.num_rows)
         codes, report, absent, extra = encoder.encode_counting(read, marks)
         first = 0 if found is None else found.num_rows
-        own = summarize_rows(test, codes, first=first)
+        own = summarize_rows(test, test_rows(detector, read, codes), first=first)
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
         counts = batch_profile(detector, codes, marks)
         pairs = np.concatenate([np.zeros(0, np.int64), *(one.ravel() for one in counts.pairs)])
@@ -99,15 +106,7 @@ def facts_of(
         )
     cells = {name: row.copy() for name, row in zip(CELLS, table.cells, strict=True)}
     report = EncodingReport(summary.num_rows, **cells)
-    quality = data_quality(
-        encoder.columns,
-        detector.schema_.trained,
-        report,
-        set(table.absent),
-        table.extra,
-        kept=detector.new_values_,
-        is_tested=detector.missingness,
-    )
+    quality = quality_of(detector, report, set(table.absent), table.extra, held_of(detector, None))
     if not summary.num_rows:
         return own, quality, None
     counts = tuple(np.split(table.categories, np.cumsum(sizes)[:-1]))

@@ -20,7 +20,7 @@ import pcircuit
 from hld.summaries.spread import sketches_of, spread_of
 from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.row_vectors import complete
-from pcircuit.evidence import check_evidence
+from pcircuit.evidence import checked, is_missing
 from pcircuit.io.circuit_file import to_arrays
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
@@ -41,8 +41,8 @@ def summarize_rows(test: Any, rows: Any, *, first: int = 0) -> BatchSummary:
     O(n) times the mean likelihoods of rows; where rows are the reference, the metrics of at most 20,000 rows beside it,
     and of 1,000 of each further chunk: how rows spread is estimated from these, as it is where the rows are at hand.
     """
-    rows = check_evidence(test.circuit, rows, name="rows")
-    num_missing = int((rows < 0).sum()) if rows.size else 0
+    rows = checked(test.circuit, rows, "rows")
+    num_missing = int(is_missing(rows).sum()) if rows.size else 0
     if num_missing and test.missing == "exact":
         raise ValueError(
             f"`rows` has {num_missing} missing entries, expected none with missing='exact', whose null "
@@ -76,7 +76,7 @@ def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Sprea
         n, share = most, n / most
     for block in _blocks(rows, n, BLOCK_VALUES // look.size):
         differences = parts.differences(look, block)
-        if num_missing and block.min() < 0:
+        if num_missing and is_missing(block).any():
             differences = np.where(look.seen(block), differences, 0.0)
         for piece in _blocks(differences, len(block), CACHED_VALUES // look.size):
             found += spread_of(parts.metrics, sketches, parts.kept, piece)

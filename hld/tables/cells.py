@@ -28,13 +28,14 @@ from __future__ import annotations
 
 import collections
 import collections.abc
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.tables.factored import Factored, Unreadable, object_cells
+from hld.tables.factored import Factored, object_cells
 from hld.tables.forms import (
     arrow_parts,
     exact_column,
@@ -43,12 +44,10 @@ from hld.tables.forms import (
     how_to_read,
     is_arrow,
     is_frame,
-    is_grouped,
     is_stream,
     mapping_parts,
     named_rows,
     records_parts,
-    structured_parts,
 )
 from hld.tables.single_cells import (
     REAL,
@@ -107,7 +106,7 @@ def read_table(table: Any) -> Columns:
     named = _named_parts(table)
     if named is not None:
         names, arrays, declared = named
-        arrays = [_checked_column(array, name) for array, name in zip(arrays, names, strict=True)]
+        arrays = [array if isinstance(array, Factored) else _readable(array) for array in arrays]
         return Columns(names, len(arrays[0]) if arrays else 0, arrays, list(declared))
     array = _as_array(table)
     if array.ndim != 2:
@@ -131,11 +130,6 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
             f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
             "`.toarray()` of it"
         )
-    if is_grouped(table):
-        raise TypeError(
-            f"`table` is a {type(table).__name__}, expected a 2-D array or a data frame: "
-            f"{how_to_read(table)}"
-        )
     if is_arrow(table):
         return arrow_parts(table)
     # a frame that has not been computed says itself what to do
@@ -144,7 +138,8 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
     if isinstance(table, collections.abc.Mapping):
         names, arrays = mapping_parts(table, exact_column)
     elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
-        names, arrays = structured_parts(table)
+        names = table.dtype.names
+        arrays = [table[name] for name in names]
     elif isinstance(table, (list, tuple)) and table and (records := named_rows(table)) is not None:
         names, arrays = records_parts(records)
     else:
@@ -202,17 +197,12 @@ def unmasked(array: Any) -> np.ndarray:
     return np.where(mask, None, cells) if mask.any() else cells  # type: ignore[return-value]
 
 
-def _checked_column(array: Any, name: str) -> Any:
-    """The column (N,) without a mask; `Unreadable` where no level has its dtype."""
-    if isinstance(array, (Factored, Unreadable)):
-        return array
-    try:
-        return _checked_dtype(
-            unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
-            f"`table` column {name!r}",
-        )
-    except (TypeError, ValueError) as error:
-        return Unreadable(len(array), type(error), str(error))
+def _readable(array: Any) -> np.ndarray:
+    """A column (N,) without a mask; as objects, to be refused where looked at, if no level has its dtype."""
+    with contextlib.suppress(TypeError, ValueError):
+        if array.ndim == 1:
+            return unmasked(array) if np.ma.isMaskedArray(array) else _checked_dtype(array, "it")
+    return object_cells(list(np.ma.getdata(array)))
 
 
 def _checked_dtype(array: Any, what: Any) -> Any:
@@ -222,19 +212,11 @@ def _checked_dtype(array: Any, what: Any) -> Any:
             f"{what} has dtype {array.dtype}: Complex data not supported, give real and imaginary parts "
             "as columns"
         )
-    if (
-        array.dtype.kind == "m"
-        and np.datetime_data(array.dtype)[0] == "generic"
-        and not np.isnat(array).all()
-    ):
+    is_count = array.dtype == "m8" and not np.isnat(array).all()  # durations without a unit
+    if array.dtype.kind not in NUMERIC + _TEXT + "OMm" or is_count:
         raise TypeError(
-            f"{what} has dtype {array.dtype} without a unit, expected durations: give the unit, for "
-            "example astype('m8[s]')"
-        )
-    if array.dtype.kind not in NUMERIC + _TEXT + "OMm":
-        raise TypeError(
-            f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
-            f"convert it first"
+            f"{what} has dtype {array.dtype}, expected numbers, booleans, text, objects, or times with a unit: "
+            "convert it first"
         )
     return (
         array.astype(object) if array.dtype.kind == "T" else array

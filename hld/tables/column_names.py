@@ -4,14 +4,13 @@ Names are text. A column with another kind of name (a number, a date) is known b
 where the user specifies columns, text is a name and a whole number is a position.
 
 Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched`, `own_names` (at encoding),
-`distinct_names` (of objects in JSON), `table_called` (in errors).
+`table_called` (in errors).
 """
 
 from __future__ import annotations
 
 import contextlib
 import operator
-import reprlib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -155,23 +154,6 @@ def own_names(columns: Columns, encoder: Any = None) -> list[Any]:
         known = {*encoder.names, *(one.source for one in encoder.derived)}
         return [name if name in known else None for name in names]
     return list(encoder.table_names) if width == len(encoder.table_names) else [None] * width
-
-
-class RepeatedName(ValueError):
-    """An object of a JSON text has a name more than once."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"an object has the name {reprlib.repr(name)} twice")
-
-
-def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a JSON text whose names differ: readers would take one of several values or another."""
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise RepeatedName(twice)
-    return value
 
 
 @contextlib.contextmanager

@@ -1,16 +1,13 @@
-"""A column whose cells repeat, as numbers of the distinct ones; and a column whose cells are no values.
+"""A column whose cells repeat, as numbers of the distinct ones.
 
 Text in data frames and Arrow is most expensive when every cell becomes a Python object.  Where the library that holds
 a column can number its distinct values, only these become objects, and everything else is arithmetic on numbers.
-
-A batch may have columns that the model does not know, which are ignored: so what is wrong with a column (`Unreadable`)
-is said where it is looked at, and not before.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -65,49 +62,5 @@ def whole_cells(values: Any) -> np.ndarray:
 
 
 def object_cells(cells: Any) -> np.ndarray:
-    """Cells (N,) as an array of objects, whatever they are.
-
-    Returns (N,).
-    """
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    return array
-
-
-HOW = "split it into columns, or leave it out (drop it from the table; --drop on the command line)"
-
-
-class Unreadable:
-    """A column of nested values, or of another type that no level or number can be made of."""
-
-    def __init__(self, num_rows: int, error: type[Exception], message: str) -> None:
-        self.__dict__.update(num_rows=num_rows, error=error, message=message)
-
-    def __len__(self) -> int:
-        return self.__dict__["num_rows"]
-
-    def __getattr__(self, name: str) -> NoReturn:
-        self.refuse()
-
-    def __getitem__(self, rows: Any) -> NoReturn:
-        self.refuse()
-
-    def __iter__(self) -> NoReturn:
-        self.refuse()
-
-    def __array__(self, *how: Any, **also: Any) -> NoReturn:
-        self.refuse()
-
-    def refuse(self) -> NoReturn:
-        """Raise what is wrong with the column."""
-        raise self.__dict__["error"](self.__dict__["message"])
-
-
-def nested(num_rows: int, name: str, kind: str) -> Unreadable:
-    """A column of nested values."""
-    return Unreadable(
-        num_rows,
-        TypeError,
-        f"`table` column {name!r} holds nested values ({kind}), expected one value "
-        f"in each cell: {HOW}",
-    )
+    """Cells (N,) as an array of objects (N,), whatever they are."""
+    return np.fromiter(cells, object, len(cells))

@@ -8,7 +8,8 @@ query results of DuckDB, and others) is read through pyarrow, which is then need
 
 A column of a frame can hold more than the array it converts to.  Whole numbers with one missing value become
 floats, in which neighbours beyond 2^53 coincide; nested values become a second dimension.  Such columns are taken as
-Python objects instead.  Times of day are Python's, cut to microseconds, as those of Arrow are: with nanoseconds they
+Python objects instead; what is nested is refused where the column is looked at, as a batch may have columns that the
+model does not know.  Times of day are Python's, cut to microseconds, as those of Arrow are: with nanoseconds they
 would be times in one row and text in another.
 """
 
@@ -26,22 +27,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.tables.factored import Factored, Unreadable, nested, object_cells
+from hld.tables.factored import Factored, object_cells
 from hld.tables.shown_names import listed
 
 _ROW_INDEX = re.compile(r"__index_level_\d+__")
-_NESTED = (
-    "list",
-    "large_list",
-    "struct",
-    "map",
-    "fixed_size_list",
-    "union",
-    "dense_union",
-    "sparse_union",
-)
 TEXT = ("string", "large_string", "string_view")
-ODD = ("run_end_encoded", "month_day_nano_interval")  # types of Arrow that few tables have
 EXACT = 2.0**53  # below this magnitude every whole number is a double
 
 
@@ -76,7 +66,7 @@ def arrow_parts(table: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     refuse_repeated(names)
     kept = [j for j, name in enumerate(names) if not is_row_index(name)]
     fields = [table.schema.field(j) for j in kept]
-    columns = [arrow_column(table.column(j), names[j]) for j in kept]
+    columns = [arrow_column(table.column(j)) for j in kept]
     declared = [
         str(field.type).startswith("dictionary") and isinstance(column, Factored)
         for field, column in zip(fields, columns, strict=True)
@@ -89,7 +79,7 @@ def is_row_index(name: str) -> bool:
     return bool(_ROW_INDEX.fullmatch(name))
 
 
-def arrow_column(column: Any, name: str) -> Any:
+def arrow_column(column: Any) -> Any:
     """An Arrow column as an array where that holds it exactly, else as objects; text by number.
 
     Categories that are no text are taken as what they are, since Parquet keeps no more of them.
@@ -100,18 +90,9 @@ def arrow_column(column: Any, name: str) -> Any:
 
     kind = str(column.type)
     if isinstance(column.type, pyarrow.BaseExtensionType):  # as it is stored
-        return arrow_column(column.cast(column.type.storage_type), name)
-    if kind.startswith(ODD):
-        return Unreadable(
-            len(column),
-            TypeError,
-            f"`table` column {name!r} is of the Arrow type {kind}, expected text, numbers, booleans, dates or "
-            "durations: convert it to one of these, or leave it out",
-        )
+        return arrow_column(column.cast(column.type.storage_type))
     if kind.startswith("dictionary") and str(column.type.value_type) not in TEXT:
-        return arrow_column(_decoded(column), name)
-    if kind.startswith(_NESTED):
-        return nested(len(column), name, kind)
+        return arrow_column(_decoded(column))
     if kind.startswith("dictionary") or kind in TEXT:
         return _factored(column)
     if kind == "null":
@@ -125,25 +106,22 @@ def arrow_column(column: Any, name: str) -> Any:
         return _objects(column) if (np.abs(numbers) >= EXACT).any() else numbers
     if kind.startswith("date"):
         return _dates(column)
+    is_exact = pyarrow.types.is_primitive(column.type) and not kind.startswith("month")
     has_holes = column.null_count and pyarrow.types.is_boolean(column.type)
-    return _objects(column) if has_holes or kind.startswith("decimal") else _plain(column)
+    return _plain(column) if is_exact and not has_holes else _objects(column)
 
 
 def mapping_parts(
-    table: Any, exact: Callable[[Any, str], Any] | None = None
+    table: Any, exact: Callable[[Any], Any] | None = None
 ) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a mapping from names to columns of one length."""
     names = tuple(str(name) for name in table)
     refuse_repeated(names)
     arrays = []
     for name, column in zip(names, table.values(), strict=True):
-        values = column if exact is None else exact(column, name)
-        array = (
-            values
-            if isinstance(values, (np.ma.MaskedArray, Factored, Unreadable))
-            else _column(values)
-        )
-        if not isinstance(array, (Factored, Unreadable)) and array.ndim != 1:
+        values = column if exact is None else exact(column)
+        array = values if isinstance(values, (np.ma.MaskedArray, Factored)) else _column(values)
+        if not isinstance(array, Factored) and array.ndim != 1:
             raise ValueError(
                 f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell"
             )
@@ -166,24 +144,15 @@ def records_parts(records: Any) -> tuple[tuple[Any, ...], list[Any]]:
 
 
 def named_rows(rows: Any) -> list[Any] | None:
-    """Rows that name their cells as mappings from names to cells; None unless each of them has names.
+    """Rows that name their cells (mappings, rows of databases, named tuples) as mappings; None if one has no names.
 
     Cells are found by name since two queries may give the same columns in another order.
     """
-    readers = {kind: _reader(kind) for kind in set(map(type, rows))}
-    if any(reader is None for reader in readers.values()):
-        return None
-    read = [readers[type(row)](row) for row in rows]  # type: ignore[misc]
-    return None if any(row is None for row in read) else read
-
-
-def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
-    """Names and arrays (N,) of a structured array (N,)."""
-    kinds = {name: table.dtype[name] for name in table.dtype.names}
-    return tuple(kinds), [
-        nested(len(table), name, str(kind)) if kind.shape or kind.names else table[name]
-        for name, kind in kinds.items()
-    ]
+    if all(hasattr(row, "keys") and not hasattr(row, "columns") for row in rows):
+        refuse_repeated(rows[0].keys())
+        return [dict(row) for row in rows]
+    has_names = all(isinstance(row, tuple) and hasattr(row, "_asdict") for row in rows)
+    return [row._asdict() for row in rows] if has_names else None
 
 
 def refuse_repeated(names: Any) -> None:
@@ -196,27 +165,6 @@ def refuse_repeated(names: Any) -> None:
             f"`table` has more than one column named {listed(repeated)}, expected "
             f"distinct names (a name that is not text counts as its text): rename them"
         )
-
-
-def _reader(kind: type) -> Callable[[Any], Any] | None:
-    """A function that makes a mapping of a row of some type; None for types without names."""
-    if issubclass(kind, Mapping):
-        return lambda row: row
-    if hasattr(kind, "_fields") and hasattr(kind, "__getitem__"):
-        return lambda row: _mapping(row._fields, row)
-    if (
-        hasattr(kind, "keys") and hasattr(kind, "__len__") and not hasattr(kind, "columns")
-    ):  # which frames have
-        return lambda row: _mapping(tuple(row.keys()), tuple(row))
-    return None
-
-
-def _mapping(names: Any, cells: Any) -> dict[str, Any] | None:
-    """Cells by name; None where a place stands for a name."""
-    refuse_repeated(names)
-    if any(name == f"_{place}" for place, name in enumerate(names)):
-        return None
-    return dict(zip(names, cells, strict=True))
 
 
 def _column(values: np.ndarray) -> np.ndarray:
@@ -305,24 +253,11 @@ def how_to_read(table: Any) -> str:
         return "give `.to_frame()` of it, or `.to_frame().T` if it is a row"
     if isinstance(table, (str, bytes, os.PathLike)):
         return "read the file first, or name it to `hld fit` and `hld test` on the command line"
-    if hasattr(table, "read") and (hasattr(table, "readline") or hasattr(table, "schema_arrow")):
-        return "read the file first, for example with pandas or pyarrow"
     if isinstance(table, collections.abc.Iterator):
         return "give all rows at once, such as list(table), or tables one after the other to hld.judge_chunks"
-    if hasattr(table, "cursor") and hasattr(table, "execute"):
-        return "give the rows of a query, or test in the database with hld.sql.test"
-    if hasattr(table, "to_table") and hasattr(table, "to_batches"):
-        return "give `.to_table()` of it, or `.to_batches()` to hld.judge_chunks"
-    if is_grouped(table):
-        return "give the frame before it is grouped, or each group by itself"
     if isinstance(table, (list, tuple)) or getattr(table, "ndim", None):
         return "Reshape your data, one row as table[None, :], one column as table[:, None]"
     return "give an array, a list of rows or a data frame"
-
-
-def is_grouped(table: Any) -> bool:
-    """Whether something is the groups of a data frame."""
-    return "GroupBy" in type(table).__name__
 
 
 def is_frame(table: Any) -> bool:
@@ -353,7 +288,7 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
             f"a 2-D array or a pandas or polars frame: convert it first"
         )
     series = [frame.iloc[:, j] for j in range(len(names))]
-    arrays = [_exact_array(one, name) for one, name in zip(series, names, strict=True)]
+    arrays = [_exact_array(one) for one in series]
     declared = [
         str(one.dtype).startswith(("category", "dictionary")) and isinstance(array, Factored)
         for one, array in zip(series, arrays, strict=True)
@@ -361,7 +296,7 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     return names, arrays, declared
 
 
-def exact_column(values: Any, name: str) -> Any:
+def exact_column(values: Any) -> Any:
     """A column of Arrow, pandas or polars that stands in a mapping as it would be in a table; others as they are.
 
     As plain arrays, whole numbers beside a missing one would be rounded.
@@ -370,34 +305,32 @@ def exact_column(values: Any, name: str) -> Any:
     """
     values = values.to_arrow() if hasattr(values, "to_arrow") else values
     if hasattr(values, "null_count") and hasattr(values, "to_pylist"):
-        return arrow_column(values, name)
+        return arrow_column(values)
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(
         values, (pandas.Series, pandas.Index, pandas.api.extensions.ExtensionArray)
     ):
         return values
-    return _exact_array(pandas.Series(values), name)
+    return _exact_array(pandas.Series(values))
 
 
-def _exact_array(series: Any, name: str) -> Any:
+def _exact_array(series: Any) -> Any:
     """The cells of a pandas column (N,), as an array of its type where that holds them exactly, else as objects."""
     if hasattr(series.dtype, "pyarrow_dtype"):  # pandas cannot take all of Arrow's types apart
-        return arrow_column(series.array.__arrow_array__(), name)
+        return arrow_column(series.array.__arrow_array__())
     kind = str(series.dtype)
     if kind == "category" and not _is_text(series.cat.categories):  # taken as what they are
         import pandas
 
         categories = pandas.array(series.cat.categories)
         cells = categories.take(series.cat.codes.to_numpy(), allow_fill=True)
-        return _exact_array(pandas.Series(cells), name)
+        return _exact_array(pandas.Series(cells))
     if kind.startswith("period"):  # days, months, quarters: as the moment they begin
         return series.dt.to_timestamp().to_numpy()
     if kind in ("str", "string", "category") or (kind == "object" and _is_text(series)):
         codes, levels = series.factorize()
         return Factored(codes, object_cells(np.asarray(levels, dtype=object).tolist()))
     array = series.to_numpy()
-    if array.ndim != 1:
-        return nested(len(array), name, kind)
     is_rounded = array.dtype.kind == "f" and not any(
         word in kind.lower() for word in ("float", "double")
     )

@@ -116,7 +116,8 @@ def not_a_level(cell: Any, name: Any) -> Any:
     """The TypeError for a container, a complex number or an object that no text tells from another."""
     return TypeError(
         f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
-        f"expected text, numbers, booleans or dates: convert the column first"
+        f"expected text, numbers, booleans or dates: convert the column, or leave it out (drop it from the table; "
+        "--drop on the command line)"
     )
 
 

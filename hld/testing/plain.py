@@ -5,12 +5,21 @@ circuit's distribution P this vector has a mean and a covariance, which follow e
 
 .. math:: \mu = E_P[L(X)], \qquad S = \mathrm{Cov}_P(L(X)).
 
-A batch of T rows from P has a mean vector near mu: T d^2 with
+A batch of T rows from P has a mean vector near mu: with the distance
 
 .. math:: d = \Bigl\| \frac{1}{T} \sum_t L(x_t) - \mu \Bigr\|_2
 
-has the mean tr(S) and, for many rows, the variance 2 tr(S^2).  So d is compared with the threshold tau of a normal law
-of T d^2.  Algorithm 1 computes mu and both traces once; algorithm 2 needs nothing else to judge a batch.
+T d^2 has the mean tr(S), the sum of the variances, and for many rows the variance 2 tr(S^2), twice the sum of all
+squared covariances.  So d is compared with a threshold: the quantile of a normal law of T d^2 with this mean and
+variance, which a share alpha of batches from P exceeds.  Algorithm 1 computes mu and both traces once; algorithm 2
+needs nothing else to judge a batch:
+
+>>> circuit = pcircuit.rat_spn([2] * 6, num_units=3, depth=2, rng=0)
+>>> known = precompute(circuit, pcircuit.select_nodes(circuit))
+>>> decide(known, pcircuit.sample(circuit, 50, rng=1), alpha=0.05).is_ood
+False
+>>> decide(known, np.zeros((50, 6), dtype=int), alpha=0.05).is_ood
+True
 
 ``HLDTest(circuit, null="normal")`` gives the same numbers, and adds other references than the circuit
 (`hld.references`), other norms than the Euclidean one (`hld.metrics`), and laws that are right for few rows
@@ -62,7 +71,7 @@ def decide(known: Offline, batch: np.ndarray, alpha: float) -> Decision:
     """
     from scipy.special import ndtri
 
-    T, z = len(batch), ndtri(1 - alpha)
+    T, z = len(batch), ndtri(1 - alpha)  # the quantile of the standard normal law
     threshold = np.sqrt(known.trace / T + z / T * np.sqrt(2 * known.trace_sq))
     vectors = pcircuit.node_likelihoods(known.circuit, batch, nodes=known.nodes)  # L(x_t), t = 1..T
     distance = np.linalg.norm(vectors.mean(axis=0) - known.mean)

@@ -16,21 +16,19 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import pcircuit
-from hld.nulls.limit_law import LimitLaw, limit_law
+from hld.nulls.limit_law import limit_law
 from hld.nulls.null import Null, PValue
 from hld.nulls.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.references.available import MOST_PAIRED, Shown, correlations, shown, weights
 from hld.references.covariances import through
 from hld.vectors.linear_maps import Scaled, Window
 from hld.vectors.row_vectors import RowVectors, some_rows
-
-if TYPE_CHECKING:
-    from hld.vectors.linear_maps import SparseRows, Stretched
+from pcircuit.evidence import is_missing
 
 MOST_HOLED = 64  # batches with holes whose laws are remembered
 
@@ -89,7 +87,7 @@ class RowBatch:
     def score_shift(self) -> Any:
         """(P,) its difference from that of the reference, if both have no holes."""
         held = self.vectors.features is not None and self.shown is None
-        if not held or self.rows.min() < 0 or self.calibration.kept.has_holes:
+        if not held or is_missing(self.rows).any() or self.calibration.kept.has_holes:
             return None
         return self.mean_score - self.calibration.mean_score
 
@@ -102,7 +100,7 @@ class RowBatch:
             and not parts.kept.has_holes
         ):
             return self.shown.means - parts.mean, parts.null, None, None
-        if self.shown is None and self.rows.min() >= 0 and not parts.kept.has_holes:
+        if self.shown is None and not is_missing(self.rows).any() and not parts.kept.has_holes:
             return (
                 self.vectors.mean(self.rows, self.mean_score) - parts.mean,
                 parts.null,
@@ -177,18 +175,13 @@ class RowBatch:
                 batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k
             )
             found = known[key] = tuple(
-                _own_law(metric, own, law) for law, metric in zip(laws, parts.metrics, strict=True)
+                # corrected for T as without holes
+                replace(limit_law(through(metric, own)), excess=law.excess, _prepared={})
+                for law, metric in zip(laws, parts.metrics, strict=True)
             )
             for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion
                 known.pop(oldest, None)
         return found
-
-
-def _own_law(
-    metric: Scaled | SparseRows | Stretched, covariance: np.ndarray, law: LimitLaw
-) -> LimitLaw:
-    """The law of a metric for the covariance of one batch, corrected for T as without holes."""
-    return replace(limit_law(through(metric, covariance)), excess=law.excess, _prepared={})
 
 
 def row_factors(g: np.ndarray, own: np.ndarray, T: int, counts: np.ndarray, k: int) -> np.ndarray:
@@ -267,7 +260,7 @@ def seen_together(
         return None
     return SeenTogether(
         vectors,
-        np.packbits(rows[some_rows(len(rows), MOST_PAIRED)] < 0, axis=1),
+        np.packbits(is_missing(rows[some_rows(len(rows), MOST_PAIRED)]), axis=1),
         num_rows,
         weights,
         kept.shared if kept.has_holes else 1 / kept.num_rows,

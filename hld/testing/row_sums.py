@@ -20,6 +20,7 @@ import numpy as np
 
 from hld.references.available import MOST_PAIRED, Shown, shown_by
 from hld.vectors.row_vectors import complete
+from pcircuit.evidence import is_missing
 
 MOST_DISTINCT = 2**20  # combinations of categories that are counted one by one
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
@@ -74,14 +75,14 @@ class RowSums:
             part * PART,
         )
         self._sizes = tuple(size + 1 for size in test.circuit.num_categories)  # and a hole
-        self._times = np.zeros(
-            math.prod(self._sizes) if math.prod(self._sizes) <= MOST_DISTINCT else 0, dtype=np.int64
-        )
+        combinations = math.prod(self._sizes) if test.circuit.is_categorical else MOST_DISTINCT + 1
+        self._times = np.zeros(combinations if combinations <= MOST_DISTINCT else 0, dtype=np.int64)
         self._sums, self._counts = (
             np.zeros(test.vectors.size),
             np.zeros(test.vectors.size, dtype=np.int64),
         )
-        self._chosen = np.zeros((0, len(self._sizes)), dtype=np.min_scalar_type(-max(self._sizes)))
+        kept = np.min_scalar_type(-max(self._sizes)) if test.circuit.is_categorical else np.float64
+        self._chosen = np.zeros((0, len(self._sizes)), dtype=kept)
         self._numbers = np.zeros(0)
 
     @classmethod
@@ -131,7 +132,8 @@ class RowSums:
 
     def rows(self) -> np.ndarray:
         """The rows that are kept: all, if there are no more than that, in their order."""
-        return self._chosen.astype(np.int32)
+        is_coded = self.test.circuit.is_categorical
+        return self._chosen.astype(np.int32) if is_coded else self._chosen
 
     def is_whole(self) -> bool:
         """Whether every row is kept."""
@@ -187,9 +189,8 @@ def _places_of_smallest(numbers: np.ndarray) -> np.ndarray:
 
 def _num_holes(rows: np.ndarray) -> int:
     """Missing entries, counted in blocks, whose flags need no new memory."""
-    if rows.dtype.kind != "i":
+    if rows.dtype.kind == "u":
         return 0
     step = max(1, BLOCK_FLAGS // max(1, rows.shape[1]))
-    return sum(
-        int(np.count_nonzero(rows[start : start + step] < 0)) for start in range(0, len(rows), step)
-    )
+    starts = range(0, len(rows), step)
+    return sum(int(np.count_nonzero(is_missing(rows[one : one + step]))) for one in starts)

@@ -29,6 +29,7 @@ from hld.summaries.spread import check_possible, confirmed_by_spread
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.testing.row_batches import HoledNull, keeps_apart, replace_value, row_factors
 from hld.testing.verdict import verdict
+from pcircuit.evidence import is_missing
 
 
 def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
@@ -100,7 +101,9 @@ def judge_with_holes(
     options = NullOptions(1, test.settings.seed, np.random.default_rng([test.settings.seed, 1]))
     null = limit_null(reference, test.calibration.metrics, options)
     mean = pcircuit.mean_node_likelihoods(test.circuit, batch, nodes=test.nodes)
-    found = verdict(test, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
+    found = verdict(
+        test, mean - reference.mean, len(batch), alpha, int(is_missing(batch).sum()), null
+    )
     covariance = reference.matrix * np.multiply.outer(test.shown_weights, test.shown_weights)
     return replace(
         found,

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.factored import Unreadable, whole_cells
+from hld.tables.factored import whole_cells
 from hld.tables.schemas.row_order import BY_CHANCE, never_decreases, order_by_chance
 from hld.tables.times import as_seconds, time_kind, time_texts
 
@@ -38,7 +38,7 @@ def warn_of_clock(columns: Any) -> None:
     dates = [
         (name, _seconds(whole_cells(values)))
         for name, values in zip(names, columns.arrays, strict=True)
-        if not isinstance(values, Unreadable) and time_kind(values) == "date"
+        if time_kind(values) == "date"
     ]
     dates = [
         (name, seconds)

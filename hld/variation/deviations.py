@@ -7,12 +7,14 @@ Among groups it has no level of its own: the largest deviation is one of the dis
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hld.references.group_statistics import t_law
 from hld.results.shared_level import combined
+from hld.tables.schemas.counts import CountTest
+
+CENTRAL, USUAL = 0.9, 1.65  # of the groups, and below what t a normal variable then is
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +30,9 @@ class Deviations:
 
     @property
     def largest(self) -> np.ndarray:
-        """(N,) the largest t of each."""
-        return np.asarray(self.t.max(axis=1, initial=0.0))
+        """(N,) the largest t of each, those of statistics with heavy tails made as small as normal ones are."""
+        usual = np.quantile(self.t, CENTRAL, axis=0) / USUAL
+        return np.asarray((self.t / np.maximum(usual, 1.0)).max(axis=1, initial=0.0))
 
     @property
     def tails(self) -> np.ndarray:
@@ -53,17 +56,5 @@ class Deviations:
 
         The t law has half of the level, or all of it.
         """
-        share = 0.5 if np.isfinite(law) else 1.0
-        return combined(law, TLaw(float(self.laws[1].min()), share * bool(len(self.parts))))
-
-
-@dataclass(frozen=True)
-class TLaw:
-    """The t law as one of the tests that share a level."""
-
-    pvalue: float
-    share: float
-
-    def attained(self, level: Any) -> Any:
-        """How often `pvalue` is at most a level: taken to be that level."""
-        return level
+        share = (0.5 if np.isfinite(law) else 1.0) * bool(len(self.parts))
+        return combined(law, CountTest(pvalue=float(self.laws[1].min()), share=share))

@@ -51,6 +51,8 @@ from hld.references.groups import (
     mean_of,
 )
 from hld.results.result import HLDResult
+from hld.results.witnesses import Witness
+from hld.tables.schemas.counts import CountTest
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
 from hld.variation.deviations import Deviations
@@ -263,7 +265,7 @@ def group_test(
         np.unique(labels, return_inverse=True)[1],
         fill_of(inner),
         np.random.default_rng([seed, 3]),
-        features_of(statistics, rows, cells),
+        features_of(inner, statistics, rows, cells),
     )
     return GroupTest(inner, groups, statistics)
 
@@ -293,7 +295,7 @@ def judged(
     batch, alpha = check_rows(inner.circuit, batch), check_fraction(alpha, "alpha")
     T, m, statistics = len(batch), len(inner.nodes), test.statistics
     center, differences, sizes, worth = reference.compared(T)
-    own = mean_of(look, batch, reference.fill, features_of(statistics, batch, cells))
+    own = mean_of(look, batch, reference.fill, features_of(inner, statistics, batch, cells))
     odd = Deviations(
         statistics.distances(
             np.vstack([own, center + differences])[:, look.size :],
@@ -302,7 +304,7 @@ def judged(
             worth,
         ),
         statistics.parts,
-        statistics.num_columns + len(statistics.pairs),
+        statistics.num_parts,
     )
     center, own, others = (one[..., : look.size] for one in (center, own - center, differences))
     own, others = without_rounding(own, others, np.abs(center))
@@ -317,9 +319,9 @@ def judged(
         beside=odd.largest,
         beyond=odd.beyond,
     )
-    bound, columns, pairs, nodes = test.bounded(
-        T, *single_pvalues(inner, own, others, many, spread, odd)
-    )
+    columns, pairs, nodes = single_pvalues(inner, own, others, many, spread, odd)
+    pairs, of_rows = np.split(pairs, [len(statistics.pairs)], axis=1)
+    bound, columns, pairs, nodes = test.bounded(T, columns, pairs, nodes)
     difference, G = own - others.mean(axis=0), len(others)
     pvalue = max(found.value, bound, LEAST_PVALUE)
     variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
@@ -359,12 +361,28 @@ def judged(
         _circuit=inner.circuit,
         context=context,
         column_pvalues=columns,
+        witnesses=_heard(statistics, columns, pairs, of_rows),
         pair_pvalues={
             (u, v): p
             for (u, v), p in zip(statistics.pairs.tolist(), pairs.T.tolist(), strict=False)
         },
         _node_pvalues=nodes,
     )
+
+
+def _heard(
+    statistics: GroupStatistics, columns: np.ndarray | None, pairs: np.ndarray, rows: np.ndarray
+) -> dict[str, Witness]:
+    """The witnesses that statistics of groups stand for, which have a part in the rank of the batch, none of the level.
+
+    Shapes: columns (2, V), pairs (2, P), rows (2, S).
+    """
+    found = dict(zip(statistics.odd, rows[1].tolist(), strict=False))
+    if columns is not None:
+        found["largest_count"] = float(columns[1].min())
+    if pairs.size:
+        found["largest_dependence"] = float(pairs[1].min())
+    return {name: CountTest(pvalue=p, share=0.0) for name, p in found.items()}
 
 
 def single_pvalues(
@@ -375,7 +393,7 @@ def single_pvalues(
     spread: Callable[[], np.ndarray] | None,
     odd: Deviations,
 ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
-    """p-values (2, V) of columns among groups, None unless each has units, (2, P) of pairs, and (m,) of nodes.
+    """p-values (2, V) of columns among groups, None unless each has units, (2, P + S) of the rest, (m,) of nodes.
 
     Shapes: own (size,), others (G, size).
     """
@@ -396,9 +414,13 @@ def law_of(num_groups: int, is_normal: bool, statistics: GroupStatistics) -> str
     return " and ".join(["a normal law"] * is_normal + ["a t law"] * has_t)
 
 
-def features_of(statistics: GroupStatistics, rows: np.ndarray, cells: Cells | None) -> Features:
+def features_of(
+    inner: HLDTest, statistics: GroupStatistics, rows: np.ndarray, cells: Cells | None
+) -> Features:
     """A function that gives the further numbers of the rows at some positions."""
-    return lambda some: statistics.features(rows[some], None if cells is None else cells.rows(some))
+    return lambda some: statistics.features(
+        inner.circuit, rows[some], None if cells is None else cells.rows(some)
+    )
 
 
 def read_statistics(inner: HLDTest, arrays: Any) -> GroupStatistics:

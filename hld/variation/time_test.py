@@ -218,6 +218,6 @@ def time_test(
     Shapes: rows (n, V).
     """
     statistics = no_statistics(rows.shape[1]) if statistics is None else statistics
-    features = features_of(statistics, rows, cells)
+    features = features_of(inner, statistics, rows, cells)
     stretches = stretch_reference(inner.vectors, rows, fill_of(inner), features)
     return TimeTest(inner, stretches, statistics)

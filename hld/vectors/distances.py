@@ -1,35 +1,34 @@
 """Hierarchical likelihood vectors, and the exact distance between two distributions by them.
 
-For selected units n_1..n_m of a circuit, with scopes S_1..S_m, the hierarchical likelihood vector (HLV) of x is
+For selected units n_1..n_m of a circuit, with scopes S_1..S_m (the columns that each looks at), the hierarchical
+likelihood vector (HLV) of a row x is
 
     L(x) = (p_{n_1}(x_{S_1}), ..., p_{n_m}(x_{S_m})),        each entry in [0, 1]:
 
-how well each part of the model explains its part of x.  In a lecture, for all input and sum units:
+how well each part of the model explains its part of x.  In a lecture, by this definition, for all input and sum units:
 
->>> def plain_vectors(circuit, rows):
-...     values = []                                                    # (N, K) of all regions, children before parents
-...     for r, region in enumerate(circuit.regions):
-...         children = circuit.vtree.children(r)
-...         if len(children) == 0:
-...             values.append(region.probs[:, rows[:, region.variable]].T)
-...             continue
-...         products = np.ones((len(rows), region.num_products))
-...         for i, c in enumerate(children):
-...             products *= values[c][:, region.products[:, i]]
-...         values.append(products @ region.dense_weights().T)
-...     return np.hstack(values)
+>>> def plain_vectors(circuit, rows):                                 # (N, V) categories
+...     columns = []
+...     for unit in pcircuit.select_nodes(circuit):                   # the ids of all input and sum units
+...         part = pcircuit.subcircuit(circuit, unit)                 # a circuit with this unit as its root
+...         columns.append(np.exp(part.log_likelihood(rows[:, circuit.scope(unit)])))
+...     return np.stack(columns, axis=1)                              # (N, m)
 >>> circuit = pcircuit.rat_spn([2] * 6, num_units=3, depth=2, rng=0)
 >>> rows = pcircuit.sample(circuit, 100, rng=1)
 >>> bool(np.allclose(plain_vectors(circuit, rows), likelihood_vectors(circuit, rows), rtol=1e-12))
 True
+
+One pass over the circuit computes the values of all units on the way (`pcircuit.inference.likelihood`), so that
+`likelihood_vectors` costs no more than one likelihood.
 
 A circuit C turns a distribution P of x into the mean of its
 hierarchical likelihood vectors, and
 
     d_C(P, Q) = || E_P[L(X)] - E_Q[L(X)] ||_2
 
-is a pseudo-metric: symmetric, zero for P = Q, and it obeys the triangle inequality.  It is the integral probability
-metric of the functions x -> a . L(x), ||a||_2 <= 1 (HLD paper, theorem 1).
+is a pseudo-metric: symmetric, zero for P = Q, and it obeys the triangle inequality; "pseudo", since it may be zero for
+others.  It is the largest difference of means E_P[f] - E_Q[f] among the functions f(x) = a . L(x) with ||a||_2 <= 1
+(HLD paper, theorem 1: an integral probability metric).
 
 If P is itself a circuit on the v-tree of C, its mean vector is exact.  With X_r[a, b] = sum_x p_a(x) l_b(x) for the
 units a of P and b of C in region r,

@@ -15,13 +15,15 @@ A function added to `ODDNESS` is heard wherever rows are (``docs/extending.md``)
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import pcircuit
 from hld.tables.schemas.encoding import FAR
+from pcircuit.io.archive import finite_array
 
 MOST = 1e30  # in place of minus the logarithm of 0
 BULK, HALVES = 32, 12  # edges at equal shares of the rows learned from; halves of their upper tail
@@ -68,6 +70,23 @@ ODDNESS: dict[str, Oddness] = {
     "magnitude": Oddness(magnitude, 0.05),  # shares: `benchmarks.power.trials`
     "likelihood": Oddness(unlikelihood, 0.05),
 }
+
+
+def array_of_names(names: tuple[str, ...]) -> np.ndarray:
+    """Names of numbers of rows as an array of a file."""
+    return np.frombuffer(",".join(names).encode(), np.uint8)
+
+
+def names_of_array(arrays: dict[str, Any]) -> tuple[str, ...]:
+    """The names in the array "odd" of a file; ValueError for one that is not known."""
+    text = finite_array(arrays, "odd", (None,), np.uint8).tobytes().decode("ascii", "replace")
+    names = tuple(text.split(",")) if text else ()
+    if unknown := [name for name in names if name not in ODDNESS]:
+        raise ValueError(
+            f"rows are ranked by {reprlib.repr(unknown[0])}, which is none of {', '.join(ODDNESS)}: "
+            "import what adds it to `hld.vectors.odd_rows.ODDNESS`"
+        )
+    return names
 
 
 def odd_edges(values: np.ndarray) -> np.ndarray:

@@ -23,7 +23,6 @@ The last of these numbers are counted in batches, too (`hld.results.row_ranks`).
 
 from __future__ import annotations
 
-import reprlib
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -31,7 +30,7 @@ import numpy as np
 
 import pcircuit
 from hld.tables.schemas.encoding import NEW
-from hld.vectors.odd_rows import ODDNESS, odd_edges
+from hld.vectors.odd_rows import ODDNESS, array_of_names, names_of_array, odd_edges
 from pcircuit.io.archive import check_names, finite_array
 
 BINS = 66
@@ -48,7 +47,8 @@ SHARES = {
     "information": 0.12,
     "unit": 0.13,
     "direction": 0.12,
-}  # beside those of `ODDNESS`
+}
+OF_ODD = 3.0  # times the share of `ODDNESS` beside these: evidence of few odd rows grows slowly
 
 
 class Kind(NamedTuple):
@@ -92,7 +92,7 @@ class RowScores:
     def log_weights(self) -> np.ndarray:
         """(F,) natural logarithms of the weights of the races, which sum to one."""
         names = [kind.name for kind in self.kinds]
-        of_kinds = SHARES | {name: ODDNESS[name].share for name in self.odd}
+        of_kinds = SHARES | {name: OF_ODD * ODDNESS[name].share for name in self.odd}
         shares = np.array([of_kinds[name] / names.count(name) for name in names])
         return np.log(shares / shares.sum())
 
@@ -113,12 +113,16 @@ class RowScores:
 
     def odd_counts(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
         """(S, BINS) how many rows are in each bin of the numbers of `odd`, the last bin those that do not show it."""
-        edges = self.edges[len(self.edges) - len(self.odd) :]
-        found = np.zeros((len(self.odd), BINS), np.int64)
-        for i in range(0, len(codes), BLOCK):
-            own = None if marks is None else marks[i : i + BLOCK]
-            found += counted(binned(self.odd_values(codes[i : i + BLOCK], own), edges))
-        return found
+        return counted(self.odd_bins(codes, marks))
+
+    def odd_bins(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
+        """(n, S) the bin of each number of `odd`."""
+        values = [
+            self.odd_values(codes[i : i + BLOCK], None if marks is None else marks[i : i + BLOCK])
+            for i in range(0, len(codes), BLOCK)
+        ]
+        values.append(np.zeros((0, len(self.odd)), np.float32))
+        return binned(np.concatenate(values), self.edges[len(self.edges) - len(self.odd) :])
 
     def odd_values(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
         """(n, S) float32 numbers of `odd`."""
@@ -153,20 +157,14 @@ class RowScores:
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Arrays for a model file: all but the circuit; edges that are infinite are written as NEVER."""
         arrays = {name: getattr(self, name) for name in ARRAYS}
-        arrays["odd"] = np.frombuffer(",".join(self.odd).encode(), np.uint8)
+        arrays["odd"] = array_of_names(self.odd)
         return arrays | {"edges": np.where(np.isfinite(self.edges), self.edges, NEVER)}
 
     @classmethod
     def from_arrays(cls, circuit: pcircuit.Circuit, arrays: dict[str, Any]) -> RowScores:
         """What `to_arrays` wrote, for this circuit; ValueError where it does not fit."""
         check_names(arrays, {*ARRAYS, "odd"}, "what streams are watched by")
-        text = finite_array(arrays, "odd", (None,), np.uint8).tobytes().decode("ascii", "replace")
-        odd = tuple(text.split(",")) if text else ()
-        if unknown := [name for name in odd if name not in ODDNESS]:
-            raise ValueError(
-                f"rows are ranked by {reprlib.repr(unknown[0])}, which is none of {', '.join(ODDNESS)}: "
-                "import what adds it to `hld.vectors.odd_rows.ODDNESS`"
-            )
+        odd = names_of_array(arrays)
         sizes = np.array(circuit.num_categories) + 3
         V, total = circuit.num_variables, int(sizes.sum())
         P, U, D = (len(np.atleast_1d(arrays[name])) for name in ("pairs", "units", "directions"))

@@ -29,7 +29,7 @@ from pcircuit.immutable import unchecked
 from pcircuit.inference.threads import map_in_threads
 from pcircuit.kernels.engine import NUMBA, NUMPY, engine_set_to
 from pcircuit.kernels.packed import CATEGORIES, IS_LEAF, SOURCE, VARIABLE, Packed, num_inputs
-from pcircuit.kernels.packing import OF_STRUCTURE, pack
+from pcircuit.kernels.packing import pack
 from pcircuit.kernels.rescaling import LEAST_DENSITY
 from pcircuit.kernels.tile import WORK
 from pcircuit.leaves import Rescaled
@@ -60,6 +60,7 @@ class AtRows(NamedTuple):
 class _Filled(LeafFamily):
     """The units of a variable at the rows of a block."""
 
+    base: LeafFamily
     logs: Floats  # (K, n) ln of the densities
     top: Floats  # (n,) what they were divided by, as a logarithm
     filled: Floats  # (K, B + 1) the same as likelihoods; 1 behind the rows
@@ -83,6 +84,10 @@ class _Filled(LeafFamily):
     def probs(self) -> Floats:
         """(K, B) likelihoods."""
         return self.filled[:, :-1]
+
+    def overlap2(self, other: _Filled) -> Floats:
+        """(K, K') integrals of products of two densities."""
+        return self.base.overlap2(other.base)
 
     def table(self) -> Floats:
         """(K, B + 1) likelihoods."""
@@ -133,11 +138,10 @@ def at_rows(circuit: Circuit, values: Floats, rows: slice) -> AtRows:
         if here.min(initial=0.0) < LOWEST_LOG:
             np.maximum(here, LOWEST_LOG, out=here, where=here > -np.inf)  # and exp(-inf) is 0
         np.exp(here, out=here)
-        leaves = unchecked(_Filled, logs=logs, top=top, filled=filled)
+        leaves = unchecked(_Filled, base=region.leaves, logs=logs, top=top, filled=filled)
         regions[leaf_of[v]] = unchecked(InputRegion, variable=v, leaves=leaves)
     new = {"packed": packed._replace(tables=tables)} | shape.work
-    kept = [name for name in OF_STRUCTURE if name in circuit._cache]
-    block = with_regions(circuit, regions, new, kept, circuit.is_normalized)
+    block = with_regions(circuit, regions, new, (), circuit.is_normalized)
     for name in ("num_categories", "num_parameters", "inputs", "is_categorical"):
         block.__dict__.pop(name, None)
     return AtRows(block, codes, log_scale, values, rows)
@@ -160,7 +164,7 @@ def _shape(circuit: Circuit, num_rows: int) -> _Shape:
         variables = child[leaves, VARIABLE]
         child[leaves, SOURCE], child[leaves, CATEGORIES] = starts[variables], categories[variables]
         packed = packed._replace(
-            child=child, tables=tables, table_start=starts, categories=categories
+            child=child, tables=tables, table_start=starts, categories=categories, programs={}
         )
         dense = np.flatnonzero(pack(circuit).categories == 0).tolist()
         return _Shape(packed, tuple(dense), {kind: [] for kind in WORK})
@@ -214,8 +218,7 @@ def with_leaves(circuit: Circuit, leaves: dict[int, LeafFamily]) -> Circuit:
     for v, r in enumerate(circuit.vtree.leaf_of().tolist()):
         if v in leaves:
             regions[r] = InputRegion(v, leaves[v])
-    kept = (*OF_STRUCTURE, "packed", "may_overflow")
-    return with_regions(circuit, regions, {}, kept, circuit.is_normalized)
+    return with_regions(circuit, regions, {}, ("packed", "may_overflow"), circuit.is_normalized)
 
 
 def dense_variables(circuit: Circuit) -> Ints:

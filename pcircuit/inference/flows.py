@@ -1,8 +1,8 @@
 """Expected flows: how often each parameter is used, given the evidence; the E-step of EM.
 
-A sample from a circuit runs down from the root: at a sum unit k it picks one product p with probability
-weights[k, p], from a product it enters every child, at an input unit it draws a category.  The flow of a row is
-the posterior expectation of these picks given the row x:
+A sample from a circuit runs down from the root: at sum unit k it picks one product p with probability
+weights[k, p], from a product it enters every child, at an input unit it draws a category.  The flow of a row x is
+the expected number of these picks, given that the sample is x:
 
     F_root = 1 (times the row's weight)
     edge (k, p):   F_k weights[k, p] product_p(x) / sum_k(x)
@@ -10,12 +10,34 @@ the posterior expectation of these picks given the row x:
     unit u of child c:   the sum of G_p over the products p with products[p, c] = u
     input unit k, category c:   F_k where x_v = c;   F_k probs[k, c] where x_v is missing
 
+In a lecture, summed over N rows without missing values; `upward` gives the values of units and products:
+
+>>> def plain_flows(circuit, rows):
+...     values, products = upward(circuit, rows)[:2]                  # of each region (K, N) and (P, N)
+...     flow = [np.zeros_like(value) for value in values]             # F (K, N), filled from the parents
+...     flow[-1][:], counts = 1.0, [None] * len(values)
+...     for r in reversed(range(len(values))):                        # parents before children
+...         region = circuit.regions[r]
+...         if region.is_input:
+...             x = rows[:, region.variable]
+...             counts[r] = flow[r] @ (x[:, None] == np.arange(region.num_categories))       # (K, N) @ (N, C)
+...             continue
+...         ratio = flow[r] / np.maximum(values[r], 1e-300)           # 0 where a unit is impossible
+...         edges = region.dense_weights()[:, :, None] * products[r] * ratio[:, None]        # (K, P, N)
+...         counts[r] = edges.sum(axis=2)                                                    # (K, P)
+...         for c, child in enumerate(circuit.vtree.children(r)):
+...             np.add.at(flow[child], region.products[:, c], edges.sum(axis=0))
+...     return counts
+>>> from pcircuit import rat_spn
+>>> circuit, rows = rat_spn([2] * 6, num_units=3, depth=2, rng=0), np.random.default_rng(1).integers(0, 2, (50, 6))
+>>> found = expected_flows(circuit, rows).by_region(circuit)
+>>> all(np.allclose(one, other, rtol=1e-12) for one, other in zip(plain_flows(circuit, rows), found))
+True
+
 Flows of disjoint sets of rows add up, so `Flows` objects can be added: learning from data that is spread over
 machines, or arrives in blocks, is exactly that sum.
 
-The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.kernels.downward`.
-
-Sums over the products that use the same unit: in the downward pass, flows of products become flows of units.
+`downward` is the pass in NumPy, on a block of rows; `pcircuit.kernels.programs.flows` is its compiled twin.
 """
 
 from __future__ import annotations
@@ -24,7 +46,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,23 +55,14 @@ from pcircuit.arguments import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range, row_weights
 from pcircuit.inference.densities import AtRows, by_blocks, statistics_of
-from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
+from pcircuit.inference.likelihood import log_root, tiny_circuit, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
 from pcircuit.kernels.engine import Kernels
-from pcircuit.kernels.layouts import Layout, full_layout
 from pcircuit.kernels.packed import Packed, num_inputs, table_rows
 from pcircuit.kernels.packing import pack, with_parameters
-from pcircuit.kernels.tile import (
-    TILE_ROWS,
-    Sums,
-    borrow,
-    free_work,
-    groups_of_rows,
-    load_group,
-    new_sums,
-    new_work,
-)
+from pcircuit.kernels.programs import TILE_ROWS, Program, flows
+from pcircuit.kernels.tile import MOST_CATEGORIES, borrow, free_work, new_work
 
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
 LEAST_WORK = 3_000_000  # units and weights times rows, below which other threads cost more than they take over
@@ -182,11 +195,12 @@ def expected_flows(
         return density_flows(circuit, values, row_weights(weights, len(values)), n_jobs)
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     checked = row_weights(weights, len(rows))
-    is_small = 8 * full_layout(circuit).num_values * TILE_ROWS <= LAST_CACHE
-    free = free_work(circuit, "flow_work") if is_small else []
-    in_numpy = circuit.num_regions == 1 or FLOWS.in_numpy(flow_seconds(circuit, len(rows)))
+    in_numpy = flows_in_numpy(circuit, FLOWS, flow_seconds(circuit, len(rows)))
+    packed, free = pack(circuit), []
+    if not in_numpy and 8 * flows(packed).units * TILE_ROWS <= LAST_CACHE:
+        free = free_work(circuit, "flow_work")
     return Flows(
-        *accumulate(circuit, pack(circuit), rows, checked, n_jobs, free, in_numpy=in_numpy),
+        *accumulate(circuit, packed, rows, checked, n_jobs, free, in_numpy=in_numpy),
         float(checked.sum()),
     )
 
@@ -199,7 +213,7 @@ def density_flows(
     Shapes: values (N, V), weights (N,).
     """
     seconds = passes * flow_seconds(circuit, len(values))
-    in_numpy = circuit.num_regions == 1 or FLOWS.in_numpy(seconds)
+    in_numpy = flows_in_numpy(circuit, FLOWS, seconds)
 
     def of_block(block: AtRows) -> tuple[Floats, Floats, float]:
         counted = weights[block.rows]
@@ -244,11 +258,12 @@ def accumulate(
     work = _rows_in_numpy if in_numpy else _rows_by_kernel
     N = len(data)
     arithmetic = (circuit.num_units + len(packed.weights)) * N
-    per_chunk = rows_per_unit(N, arithmetic, int(packed.categories.max()))
-    n_jobs = 1 if arithmetic < LEAST_WORK else count_jobs(n_jobs)
-    # one thread needs no more than one call: it ends a chunk where another thread would begin the next
-    step = max(N, 1) if n_jobs == 1 and not in_numpy else per_chunk
-    jobs = [(start, min(start + step, N), per_chunk) for start in range(0, N, step)]
+    if arithmetic < LEAST_WORK:
+        n_jobs, per_chunk = 1, max(N, 1)
+    else:
+        per_chunk = rows_per_unit(N, arithmetic, int(packed.categories.max()))
+        n_jobs = count_jobs(n_jobs)
+    jobs = [(start, min(start + per_chunk, N)) for start in range(0, N, per_chunk)]
     whole: Sums | None = None
     suspects: list[Ints] = []
     with map_in_threads(
@@ -284,10 +299,29 @@ def flow_seconds(circuit: Circuit, num_rows: int) -> float:
     return PASSES * upward_seconds(circuit, num_rows)
 
 
+def flows_in_numpy(circuit: Circuit, kernels: Kernels, seconds: float) -> bool:
+    """Whether NumPy does a job of so many seconds; see `evaluated_in_numpy`."""
+    too_many = max(circuit.num_categories) > MOST_CATEGORIES
+    return circuit.num_regions == 1 or too_many or kernels.in_numpy(seconds)
+
+
 FLOWS = Kernels(
     "expected flows",
-    lambda: [expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
+    lambda: expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=np.int64)),
 )
+
+
+class Sums(NamedTuple):
+    """Flows summed over rows."""
+
+    edges: Floats  # like `Packed.weights`; not yet times them while rows are being added
+    counts: Floats  # like `Packed.tables`
+    log: Floats  # (1,) weighted sum of log-likelihoods
+
+
+def new_sums(packed: Packed) -> Sums:
+    """Sums over no rows."""
+    return Sums(np.zeros_like(packed.weights), np.zeros_like(packed.tables), np.zeros(1))
 
 
 def _rows_by_kernel(
@@ -295,46 +329,40 @@ def _rows_by_kernel(
     packed: Packed,
     data: Evidence,
     weights: Floats,
-    job: tuple[int, int, int],
+    job: tuple[int, int],
     free: list[Any],
     same_rows: bool,
 ) -> tuple[Sums, list[Ints]]:
-    """`Sums` over the rows of a job by the kernels, chunk by chunk, and a list of arrays of suspect rows, left out.
-
-    A job is (start, stop, rows per chunk).
-    """
-    from pcircuit.kernels.tiles import flow_tiles
-
-    (start, stop, per_chunk), layout = job, full_layout(circuit)
-    work = borrow(
-        free,
-        lambda: (*new_work(circuit, layout, 1, _most_bytes(packed, layout)), new_sums(packed), []),
-    )
-    tile, group, part, loaded = work
-    whole = new_sums(packed)
+    """`Sums` over rows start..stop by the kernels, and a list of arrays of suspect rows, which are left out."""
+    (start, stop), program, sums = job, flows(packed), new_sums(packed)
+    most = _most_bytes(packed, program)
+    work = borrow(free, program, lambda: new_work(circuit, packed, program, most))
     suspects: list[Ints] = []
-    for lo, rows in groups_of_rows(group, start, stop, per_chunk):
-        if not same_rows or loaded != [lo, rows]:
-            load_group(circuit, packed.categories, data, lo, lo + rows, group)
-            loaded[:] = lo, rows
-        group.weights[:rows] = weights[lo : lo + rows]
-        if flow_tiles(
-            packed, layout, tile, group, rows, (lo, start, stop, per_chunk), (part, whole)
-        ):
-            suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
+    for lo in range(start, stop, len(work.rows)):
+        hi = min(lo + len(work.rows), stop)
+        if not same_rows or work.loaded != [lo, hi]:
+            work.load(circuit, data, lo, hi)
+            work.loaded[:] = lo, hi
+        counted = weights[lo:hi]
+        work.set_weights(counted)
+        root, exponents, suspect = work.run(packed, hi - lo, sums.edges, sums.counts)
+        if len(suspect):
+            suspects.append(lo + suspect)
+            counted = counted.copy()
+            counted[suspect] = 0.0
+        sums.log[0] += _weighted_log(root, exponents, counted)
     free.append(work)
-    return whole, suspects
+    return sums, suspects
 
 
-def _most_bytes(packed: Packed, layout: Layout) -> float:
+def _most_bytes(packed: Packed, program: Program) -> float:
     """What a tile may take.  Half a tile reads parameters and flows twice as often, so it must keep all in the cache.
 
     Otherwise a whole one is faster, by 1.2 at V = 784 and K = 64, and by 1.6 at K = 16 with 256 categories.
     """
-    half = 8 * layout.num_values * (TILE_ROWS // 2) + 2 * (
-        packed.weights.nbytes + packed.tables.nbytes
-    )
-    return LAST_CACHE if half <= LAST_CACHE and len(layout.ends) == 1 else np.inf
+    half = 8 * program.units * (TILE_ROWS // 2)
+    half += 2 * (packed.weights.nbytes + packed.tables.nbytes)
+    return LAST_CACHE if half <= LAST_CACHE and len(program.ends) == 1 else np.inf
 
 
 def _rows_in_numpy(
@@ -342,11 +370,11 @@ def _rows_in_numpy(
     packed: Packed,
     data: Evidence,
     weights: Floats,
-    job: tuple[int, int, int],
+    job: tuple[int, int],
     *unused: Any,
 ) -> tuple[Sums, list[Ints]]:
     """The same in NumPy."""
-    (start, stop, _), whole = job, new_sums(packed)
+    (start, stop), whole = job, new_sums(packed)
     suspects: list[Ints] = []
     for lo in range(start, stop, NUMPY_ROWS):
         block = data[lo : min(lo + NUMPY_ROWS, stop)]
@@ -369,10 +397,12 @@ def _rows_in_numpy(
 def _complete(packed: Packed, whole: Sums, in_numpy: bool) -> Floats:
     """Give edge flows, in place, their factor; returns input flows, missing values spread over the categories."""
     if not in_numpy:
-        from pcircuit.kernels.em_steps import complete
+        from pcircuit.kernels.em_steps import complete, slices_of
 
         inputs = np.empty(int(num_inputs(packed) @ packed.categories))
-        complete(packed, whole.edges, whole.counts, inputs)
+        complete(whole.counts, packed.tables, slices_of(packed)[0][0], inputs)
+        with np.errstate(over="ignore", invalid="ignore"):  # is found by `accumulate`
+            np.multiply(whole.edges, packed.weights, out=whole.edges)
         return inputs
     with np.errstate(over="ignore", invalid="ignore"):  # the same
         return spread_missing(packed, whole.counts)

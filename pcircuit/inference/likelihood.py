@@ -4,19 +4,37 @@
     product unit p:               the product over children c of unit products[p, c] of child c
     sum unit k:                   sum_p weights[k, p] * product p
 
-In array form a region takes one gather per child, a product over the children and one matrix product.  A missing
-value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
+In a lecture, for N rows, with the regions in the order in which a circuit lists them, children before parents:
 
-The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all the
-rest.  So the pass stays in the linear domain and, where needed (`kernels.rescaling` decides), takes a power of
-two out of all units of a row; only the root takes a logarithm,
+>>> def plain_values(circuit, rows):                                  # (N, V) categories, -1 where missing
+...     values = []                                                   # of each region (K, N): its K units, N rows
+...     for r, region in enumerate(circuit.regions):
+...         if region.is_input:
+...             x = rows[:, region.variable]
+...             values.append(np.where(x < 0, 1.0, region.probs[:, x]))
+...             continue
+...         product = 1.0
+...         for c, child in enumerate(circuit.vtree.children(r)):
+...             product = product * values[child][region.products[:, c]]      # (P, N)
+...         values.append(region.weights @ product)                   # (K, P) @ (P, N)
+...     return values                                                 # the root has one unit: values[-1][0] is p(x)
+>>> from pcircuit import rat_spn
+>>> circuit, rows = rat_spn([2] * 6, num_units=3, depth=2, rng=0), np.random.default_rng(1).integers(-1, 2, (50, 6))
+>>> bool(np.allclose(np.log(plain_values(circuit, rows)[-1][0]), log_likelihood(circuit, rows), rtol=1e-12))
+True
+
+A missing value costs nothing: summing over the values of a variable replaces its inputs by the sums of their
+probabilities, which are 1.
+
+Likelihoods of many variables are too small for a double, but a logarithm of every unit would cost more than all the
+rest.  So the pass takes powers of two out of all units of a row where they get small (`kernels.rescaling` decides
+where), and only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
 
-`upward` is that pass in NumPy, on the rows of a block; `kernels.upward.upward_regions` is its compiled twin.
-Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
-evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
-(`inference.log_domain`).
+`upward` is that pass in NumPy, on a block of rows; `kernels.programs.evaluation` is its compiled twin.
+Rows in which one unit falls so far behind another of its region that it would be lost are "suspect": they are
+evaluated again with one logarithm per unit (`inference.log_domain`), as are all rows of a circuit that may overflow.
 """
 
 from __future__ import annotations
@@ -29,16 +47,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_circuit
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_circuit, plain
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import input_values, log_of, log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.kernels.engine import Kernels, numpy_seconds
-from pcircuit.kernels.layouts import stack_layout
 from pcircuit.kernels.packed import FIRST_CHILD
 from pcircuit.kernels.packing import pack
-from pcircuit.kernels.readers import NOTHING
+from pcircuit.kernels.programs import TILE_ROWS, evaluation
 from pcircuit.kernels.rescaling import (
     AFTER_RESCALE,
     LIFT_HERE,
@@ -50,7 +67,7 @@ from pcircuit.kernels.rescaling import (
     RESCALE_RISKY,
     RISKY_TOP,
 )
-from pcircuit.kernels.tile import TILE_ROWS, borrow, drop_work, free_work, load_group, new_work
+from pcircuit.kernels.tile import MOST_CATEGORIES, borrow, drop_work, free_work, new_work
 from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the L2 cache
@@ -61,7 +78,7 @@ MOST_KEEPING = (
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
 UNIT_SECONDS, WEIGHT_SECONDS = 1e-8, 1.5e-10  # of NumPy, for a row
 LOG_2 = float(np.log(2.0))
-ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
+NO_SUMS = np.empty(0)  # of a pass to the root
 
 
 def log_likelihood(
@@ -133,61 +150,11 @@ def log_likelihood(
     return result
 
 
-def _of_densities(block: AtRows) -> Floats:
-    """(n,) log-likelihoods of a block of rows."""
-    logs = log_likelihood(block.circuit, block.codes, n_jobs=1)
-    return np.asarray(logs + block.log_scale.sum(axis=1))
-
-
-def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
-    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
-
-    Shapes: data (N, V) -> (N,).
-    """
-    for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
-        yield log_weight + log_likelihood(circuit, data, n_jobs=n_jobs)
-        if len(mixture.circuits) > MOST_KEEPING:
-            drop_work(circuit)
-
-
-def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
-    """Whether NumPy evaluates so many rows.
-
-    A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
-    """
-    return (
-        circuit.num_regions == 1
-        or may_overflow(circuit)
-        or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
-    )
-
-
-def upward_seconds(circuit: Circuit, num_rows: int) -> float:
-    """About what NumPy takes for one upward pass."""
-    row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
-    return numpy_seconds(circuit.num_regions, row, num_rows)
-
-
-def tiny_circuit() -> Circuit:
-    """A circuit on which kernels are compiled: they do not depend on it."""
-    return Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[0.5, 0.5]]),
-            InputRegion(1, [[0.2, 0.3, 0.5]]),
-            InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
-
-
-EVALUATION = Kernels(
-    "likelihoods",
-    lambda: [log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
-)
-
-
 def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:
-    """The upward pass over a block of rows, in NumPy.
+    """The plain pass of the module's head over a block of rows, with powers of two taken out; in NumPy.
+
+    Lists, one entry a region: values (K, N) of the units that it shows to its parent, values (P, N) of its products
+    (None at a leaf), powers of two that were taken out (N,).  Then which rows are suspect.
 
     Shapes: data (N, V) -> suspect (N,).
     """
@@ -264,6 +231,60 @@ def _rescaled(product: Floats, how: int) -> tuple[Floats, Ints, Bools]:
     return np.where(recovered, -(2.0**RECOVERED), product), power, recovered.any(axis=0) | too_low
 
 
+def _of_densities(block: AtRows) -> Floats:
+    """(n,) log-likelihoods of a block of rows."""
+    logs = log_likelihood(block.circuit, block.codes, n_jobs=1)
+    return np.asarray(logs + block.log_scale.sum(axis=1))
+
+
+def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
+    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
+
+    Shapes: data (N, V) -> (N,).
+    """
+    for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
+        yield log_weight + circuit.log_likelihood(data, n_jobs=n_jobs)
+        if len(mixture.circuits) > MOST_KEEPING:
+            drop_work(plain(circuit))
+
+
+def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
+    """Whether NumPy evaluates so many rows.
+
+    A circuit of one region needs no kernel, codes of the kernels have 16 bits, and a circuit that may overflow is
+    evaluated by logarithms.
+    """
+    return (
+        circuit.num_regions == 1
+        or max(circuit.num_categories) > MOST_CATEGORIES
+        or may_overflow(circuit)
+        or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
+    )
+
+
+def upward_seconds(circuit: Circuit, num_rows: int) -> float:
+    """About what NumPy takes for one upward pass."""
+    row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
+    return numpy_seconds(circuit.num_regions, row, num_rows)
+
+
+def tiny_circuit() -> Circuit:
+    """A circuit on which kernels are compiled: they do not depend on it."""
+    return Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[0.5, 0.5]]),
+            InputRegion(1, [[0.2, 0.3, 0.5]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
+
+
+EVALUATION = Kernels(
+    "likelihoods", lambda: log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=np.int64))
+)
+
+
 def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
     """(N,) log-likelihoods in NumPy, in blocks of rows."""
     result = np.empty(len(data))
@@ -291,18 +312,17 @@ def _root_of_chunk(
     circuit: Circuit, data: Evidence, start: int, stop: int, result: Floats, free: list[Any]
 ) -> Ints | None:
     """Fill result[start:stop] by the kernel, group by group; returns the rows to do again, or None."""
-    from pcircuit.kernels.tiles import upward_tiles
-
-    packed, layout = pack(circuit), stack_layout(circuit)
-    tile, group = work = borrow(free, lambda: new_work(circuit, layout, 1, STACK_BYTES))
+    packed = pack(circuit)
+    program = evaluation(packed)
+    work = borrow(free, program, lambda: new_work(circuit, packed, program, STACK_BYTES))
     suspects = []
-    for lo in range(start, stop, len(group.roots)):
-        rows = min(len(group.roots), stop - lo)
-        load_group(circuit, packed.categories, data, lo, lo + rows, group)
-        upward_tiles(packed, layout, tile, group, rows, NOTHING)
-        log_root(group.roots[:rows], group.exponents[:rows], result[lo : lo + rows])
-        if group.suspects[:rows].any():
-            suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
+    for lo in range(start, stop, len(work.rows)):
+        hi = min(lo + len(work.rows), stop)
+        work.load(circuit, data, lo, hi)
+        root, exponents, suspect = work.run(packed, hi - lo, NO_SUMS, NO_SUMS)
+        log_root(root, exponents, result[lo:hi])
+        if len(suspect):
+            suspects.append(lo + suspect)
     free.append(work)
     return np.concatenate(suspects) if suspects else None
 

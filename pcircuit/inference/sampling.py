@@ -1,26 +1,40 @@
 """Sampling: one walk from the root to the leaves.
 
-A sample of a circuit visits every region exactly once.  It enters the root region at the root; at sum unit k
-it draws one product p with probability ``weights[k, p]``, and hands unit ``products[p, c]`` to each child c;
+A sample of a circuit visits every region exactly once.  It enters the root region at its only unit; at sum unit k
+it draws one product p with probability ``weights[k, p]``, and goes on to unit ``products[p, c]`` of each child c;
 at input unit k of a leaf it draws the category x with probability ``probs[k, x]``.  Together the drawn
-categories are a row with exactly the probability that the circuit gives it (ancestral sampling).  With N
-samples under way a region takes three array operations: where is each sample, what does it draw, where does it
-go next.
+categories are a row with exactly the probability that the circuit gives it (ancestral sampling).  In a lecture, for N
+samples at a time:
+
+>>> def plain_sample(circuit, N, rng):
+...     uniforms = rng.random((N, circuit.num_regions))
+...     rows, unit = np.zeros((N, circuit.num_variables), dtype=int), [None] * circuit.num_regions
+...     unit[-1] = np.zeros(N, dtype=int)                             # the unit at which each sample enters the region
+...     for r in reversed(range(circuit.num_regions)):                # parents before children
+...         region = circuit.regions[r]
+...         probs = region.probs if region.is_input else region.dense_weights()      # one row for each unit
+...         passed = np.cumsum(probs, axis=1)[unit[r]] <= uniforms[:, [r]]
+...         drawn = passed.sum(axis=1)                                # (N,) a category, or a product
+...         if region.is_input:
+...             rows[:, region.variable] = drawn
+...         for c, child in enumerate(circuit.vtree.children(r)):
+...             unit[child] = region.products[drawn, c]
+...     return rows
+>>> from pcircuit import rat_spn
+>>> circuit = rat_spn([2] * 6, num_units=3, depth=2, rng=0)
+>>> bool((plain_sample(circuit, 1000, np.random.default_rng(1)) == sample(circuit, 1000, rng=1)).all())
+True
 
 **Drawing.**  From u uniform on [0, 1), inversion takes the outcome j with  c_{j-1} <= u < c_j,  where c_j is
-the cumulative probability of outcomes 0..j; the empty interval of an impossible outcome holds no u.  All rows
-of a region lie one after the other in one table, each padded to a power of two, and the search for j is the
-same few steps for all samples, whatever unit they are at:
-
-    for stride s = L/2, L/4, ..., 1:        where table[position + s - 1] <= u:  position += s
-
-The uniforms have 53 random bits.  Those of single precision have 24, so that an outcome of probability 1e-9
-would never be drawn, or 60 times too often, depending on where its interval lies on a grid of steps 6e-8.
+the cumulative probability of outcomes 0..j; the empty interval of an impossible outcome holds no u.  For speed all
+rows of a region lie one after the other in one table, each padded to a power of two, and a binary search finds j
+in the same few steps for all samples, whatever unit they are at.  Uniforms have 53 random bits: with the 24 of single
+precision an outcome of probability 1e-9 would never be drawn, or 60 times too often.
 
 **Conditioning.**  Given observed entries, the upward pass (`likelihood.upward`, missing entries summed out)
 says how well each product agrees with what was observed below it.  By Bayes' rule the walk then takes product
-p at sum unit k with probability proportional to ``weights[k, p]`` times the value of product p.  Only ratios
-inside a region matter, so the powers of two that the upward pass takes out need not be put back; rows that it
+p at sum unit k with probability proportional to ``weights[k, p]`` times the value of product p (`_descend`).  Only
+ratios inside a region matter, so the powers of two that the upward pass takes out need not be put back; rows that it
 marks as suspect use logarithms instead.
 """
 
@@ -183,7 +197,7 @@ def _of_mixture(
 
     With a generator for each of these, a longer sample draws the same numbers for its first rows as a shorter one.
     """
-    first = mixture.circuits[0]
+    first = mixture.pattern
     choice, *own = (
         np.random.default_rng(seed)
         for seed in rng.integers(2**32, size=(len(mixture.circuits) + 1, 4))
@@ -212,7 +226,7 @@ def _of_mixture(
         chosen = np.flatnonzero(member == m)
         given = None if observed is None else observed[chosen]
         if len(chosen):
-            rows[chosen] = sample(circuit, len(chosen), given=given, rng=own[m])
+            rows[chosen] = circuit.sample(len(chosen), given=given, rng=own[m])
     return rows
 
 

@@ -49,6 +49,7 @@ from pcircuit.kernels.packing import pack
 
 BLOCK_VALUES = 4_000_000  # flows of single rows that are held at a time, in the widest region
 BLOCK_ROWS = 512
+TOGETHER = 4_000  # parameters whose products with directions are added at once: each addition touches all of them
 
 
 def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
@@ -186,11 +187,11 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
     width, directions = (P, None) if directions is None else _checked_directions(directions, P)
     refuse_out_of_range(circuit, rows)
     result = np.zeros((len(rows), width))
-    cut = None if directions is None else [directions[part] for part in parts]
+    groups = [] if directions is None else _groups(parts, directions)
     widest = max(part.stop - part.start for part in parts)
     step = 1 if may_overflow(circuit) else max(1, min(BLOCK_ROWS, BLOCK_VALUES // widest))
     for start in range(0, len(rows), step):
-        _add_block(circuit, rows[start : start + step], parts, cut, result[start : start + step])
+        _add_block(circuit, rows[start : start + step], parts, groups, result[start : start + step])
     return result
 
 
@@ -207,21 +208,38 @@ def _checked_directions(directions: Any, P: int) -> tuple[int, Any]:
     return directions.shape[1], directions
 
 
+def _groups(parts: list[slice], directions: Any) -> list[tuple[int, Any]]:
+    """(last region, transposed directions) of successive regions, the root first, with some `TOGETHER` parameters."""
+    groups, places, size = [], [], 0
+    for r in range(len(parts) - 1, -1, -1):
+        places.append(np.arange(parts[r].start, parts[r].stop))
+        size += len(places[-1])
+        if size >= TOGETHER or not r:
+            groups.append((r, directions[np.concatenate(places)].T))
+            places, size = [], 0
+    return groups
+
+
 def _add_block(
     circuit: Circuit,
     rows: Evidence,
     parts: list[slice],
-    directions: list[Any] | None,
+    groups: list[tuple[int, Any]],
     result: Floats,
 ) -> None:
-    """Scores of a block of rows, or their products with (number of parameters, r) directions, into zeros."""
+    """Scores of a block of rows, or their products with the directions of groups of regions, into zeros."""
     unit, parameters = _units(circuit)
+    waiting, left = [], iter(groups)
+    last, directions = next(left, (-1, None))
     for r, flows in flows_of_rows(circuit, rows):
         centred = _centred(circuit.regions[r], flows, unit[parts[r]], parameters[parts[r]])
         if directions is None:
             result[:, parts[r]] = centred.T
-        else:
-            result += (directions[r].T @ centred).T
+            continue
+        waiting.append(centred)
+        if r == last:
+            result += (directions @ np.concatenate(waiting)).T
+            waiting, (last, directions) = [], next(left, (-1, None))
 
 
 def _centred(region: Any, flows: Floats, unit: Ints, parameters: Floats) -> Floats:

@@ -1,29 +1,16 @@
 """The likelihoods of single units, not only of the root: the hierarchical likelihood vector of the HLD paper.
 
-    l_j(x) = p_j(x_{S_j})        unit j, S_j its scope
+    l_j(x) = p_j(x_{S_j})        unit j ("node" in the paper), S_j its scope
 
 One upward pass computes them all; `node_likelihoods` gives them row by row, and `mean_node_likelihoods` only
-averages them, which is all that a test statistic needs and avoids the table (N, units).
-
-Which units of a circuit make up the hierarchical likelihood vector.
-
-The vector L(x) = (p_n(x_{S_n})) has one coordinate per selected unit n ("node" in the HLD paper): the likelihood
-that unit n gives to the part of x in its scope.  A circuit has units of three kinds,
-
-    "input"      distributions of one variable ("leaf" nodes of the paper)
-    "product"    products of units with disjoint scopes
-    "sum"        mixtures of the products of a region
-
-and a selection is an array of distinct node ids, the numbers that `Circuit.nodes` lists.
-
-    select_nodes     all units of some kinds
-    check_nodes      the same array again if it is a selection, else an error that says what is wrong
+averages them, which is all that a test statistic needs and avoids the table (N, units).  Which units make up the vector
+is an array of distinct node ids, the numbers that `Circuit.nodes` lists: `select_nodes` gives all units of the kinds
+"input" ("leaf" nodes of the paper), "product" and "sum", `check_nodes` refuses what is no selection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,13 +27,19 @@ from pcircuit.arguments import (
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
 from pcircuit.inference.densities import AtRows, by_blocks
-from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, evaluated_in_numpy, upward
+from pcircuit.inference.likelihood import (
+    NO_SUMS,
+    STACK_BYTES,
+    cut_rows,
+    evaluated_in_numpy,
+    upward,
+)
 from pcircuit.inference.log_domain import log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
-from pcircuit.kernels.layouts import stack_layout
+from pcircuit.kernels.packed import Packed, num_inputs
 from pcircuit.kernels.packing import pack
-from pcircuit.kernels.readers import NOTHING, Wanted, unit_readers
-from pcircuit.kernels.tile import borrow, free_work, load_group, new_work
+from pcircuit.kernels.programs import units
+from pcircuit.kernels.tile import borrow, free_work, new_work
 
 NUMPY_ROWS = 256
 
@@ -111,10 +104,21 @@ def node_likelihoods(
             block = rows[start : start + NUMPY_ROWS]
             result[start : start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[ids].T
         return result
-    readers, free = unit_readers(circuit, ids), free_work(circuit, "unit_work")
+    packed, free = pack(circuit), free_work(circuit, "unit_work")
+    program = units(circuit, packed, ids, summed=False)
 
     def read(chunk: tuple[int, int]) -> Ints | None:
-        return _read_chunk(circuit, rows, *chunk, Wanted(readers, result, NOTHING.totals), free)
+        start, stop = chunk
+        work = borrow(free, program, lambda: new_work(circuit, packed, program, STACK_BYTES))
+        suspects = []
+        for lo in range(start, stop, len(work.rows)):
+            hi = min(lo + len(work.rows), stop)
+            work.load(circuit, rows, lo, hi)
+            _, _, suspect = work.run(packed, hi - lo, result[lo:hi].reshape(-1), NO_SUMS)
+            if len(suspect):
+                suspects.append(lo + suspect)
+        free.append(work)
+        return np.concatenate(suspects) if suspects else None
 
     with map_in_threads(read, cut_rows(circuit, len(rows)), n_jobs) as found:
         for suspect in found:
@@ -171,19 +175,40 @@ def mean_node_likelihoods(
     if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
         return _mean_in_numpy(circuit, rows, ids)
-    total = np.zeros(len(ids))
-    readers, free = unit_readers(circuit, ids), free_work(circuit, "unit_work")
+    packed, free = pack(circuit), free_work(circuit, "unit_work")
+    program = units(circuit, packed, ids, summed=True)
+    total, counts = np.zeros(len(ids)), np.zeros(int((packed.categories + 1).sum()))
 
-    def add(chunk: tuple[int, int]) -> tuple[Floats, Ints | None]:
-        part = np.zeros(len(ids))
-        return part, _read_chunk(circuit, rows, *chunk, Wanted(readers, NOTHING.table, part), free)
+    def add(chunk: tuple[int, int]) -> tuple[Floats, Floats, Ints | None]:
+        start, stop = chunk
+        part, seen = np.zeros(len(ids)), np.zeros(len(counts))
+        work = borrow(free, program, lambda: new_work(circuit, packed, program, STACK_BYTES))
+        suspects = []
+        for lo in range(start, stop, len(work.rows)):
+            hi = min(lo + len(work.rows), stop)
+            work.load(circuit, rows, lo, hi)
+            counted, before = np.ones(hi - lo), (part.copy(), seen.copy())
+            work.set_weights(counted)
+            _, _, suspect = work.run(packed, hi - lo, part, seen)
+            if len(suspect):
+                suspects.append(lo + suspect)
+                part, seen = before
+                counted[suspect] = 0.0
+                work.set_weights(counted)
+                work.run(packed, hi - lo, part, seen)
+        free.append(work)
+        return part, seen, np.concatenate(suspects) if suspects else None
 
+    again = np.zeros(len(ids))
     with map_in_threads(add, cut_rows(circuit, len(rows)), n_jobs) as found:
-        for part, suspect in found:
+        for part, seen, suspect in found:
             total += part
+            counts += seen
             if suspect is not None:
-                total += _values_by_logarithms(circuit, rows[suspect])[ids].sum(axis=1)
-    return total / len(rows)
+                again += _values_by_logarithms(circuit, rows[suspect])[ids].sum(axis=1)
+    in_order = np.argsort(ids, kind="stable")
+    again[in_order] += total
+    return (again + _input_sums(circuit, packed, counts)[ids]) / len(rows)
 
 
 def _of_densities(
@@ -207,30 +232,23 @@ def _of_densities(
     return by_blocks(circuit, values, n_jobs, in_numpy, of_block)
 
 
-def _read_chunk(
-    circuit: Circuit, data: Evidence, start: int, stop: int, wanted: Wanted, free: list[Any]
-) -> Ints | None:
-    """Read units off rows start..stop, group by group, into table rows or totals; returns the suspect rows, or None."""
-    from pcircuit.kernels.tiles import upward_tiles
-
-    packed, layout = pack(circuit), stack_layout(circuit)
-    tile, group = work = borrow(
-        free, lambda: new_work(circuit, layout, len(packed.region) + 1, STACK_BYTES)
-    )
-    suspects = []
-    for lo in range(start, stop, len(group.roots)):
-        rows = min(len(group.roots), stop - lo)
-        load_group(circuit, packed.categories, data, lo, lo + rows, group)
-        here, before = wanted._replace(table=wanted.table[lo : lo + rows]), wanted.totals.copy()
-        upward_tiles(packed, layout, tile, group, rows, here)
-        if group.suspects[:rows].any():
-            suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
-            if len(wanted.totals):  # once more without them
-                group.skip[:rows], wanted.totals[:] = group.suspects[:rows], before
-                upward_tiles(packed, layout, tile, group, rows, here)
-                group.skip[:] = False
-    free.append(work)
-    return np.concatenate(suspects) if suspects else None
+def _input_sums(circuit: Circuit, packed: Packed, counts: Floats) -> Floats:
+    """(units,) sums of the input units over rows of which `counts` had each category; 0 for other units."""
+    found = packed.programs.get("inputs")
+    if found is None:
+        widths = packed.categories + 1
+        sizes = np.repeat(widths, num_inputs(packed))
+        first = np.repeat(np.cumsum(widths) - widths, num_inputs(packed))
+        starts = np.cumsum(sizes) - sizes
+        entries = np.arange(len(packed.tables)) + np.repeat(first - starts, sizes)
+        ends = np.cumsum([region.num_nodes for region in circuit.regions])
+        leaves = ends[circuit.vtree.leaf_of()] - num_inputs(packed)
+        units = [np.arange(a, a + n) for a, n in zip(leaves, num_inputs(packed), strict=True)]
+        found = packed.programs["inputs"] = entries, starts, np.concatenate(units)
+    entries, starts, ids = found
+    result = np.zeros(circuit.num_nodes)
+    result[ids] = np.add.reduceat(packed.tables * counts[entries], starts)
+    return result
 
 
 def _mean_in_numpy(circuit: Circuit, rows: Evidence, ids: Ints) -> Floats:

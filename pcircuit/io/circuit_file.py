@@ -51,7 +51,7 @@ import numpy as np
 
 import pcircuit.leaves
 from pcircuit.arguments import Bools, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_mixture
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_mixture, plain
 from pcircuit.io.archive import (
     check_names,
     finite_array,
@@ -60,6 +60,7 @@ from pcircuit.io.archive import (
     write_archive,
 )
 from pcircuit.io.header_json import check_provenance
+from pcircuit.learning.normal_blocks import NormalBlocks
 from pcircuit.regions import LeafFamily
 from pcircuit.vtree import VTree
 
@@ -516,8 +517,10 @@ def save_mixture(
         check_provenance(provenance)
         header["provenance"] = provenance
     arrays: dict[str, Any] = {"weights": mixture.weights}
-    for m, circuit in enumerate(mixture.circuits):
-        arrays |= with_prefix(f"{m}.", to_arrays(circuit))
+    for m, member in enumerate(mixture.circuits):
+        arrays |= with_prefix(f"{m}.", to_arrays(plain(member)))
+        if isinstance(member, NormalBlocks):
+            arrays[f"{m}.correlations"] = member.correlations
     write_archive(path, header, arrays)
 
 
@@ -575,4 +578,11 @@ def _mixture_from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Mixtu
             parts[int(number)][name] = array
         elif full != "weights":
             raise ValueError(f"the file of {len(weights)} circuits has an unknown array `{full}`")
-    return Mixture([from_arrays(own) for own in parts], weights)
+    return Mixture([_member_from_arrays(own) for own in parts], weights)
+
+
+def _member_from_arrays(arrays: dict[str, Any]) -> Any:
+    """A circuit, or blocks of correlated columns."""
+    correlations = arrays.pop("correlations", None)
+    circuit = from_arrays(arrays)
+    return circuit if correlations is None else NormalBlocks(circuit, correlations)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from typing import Any, NoReturn
 
 import numpy as np
@@ -62,7 +63,7 @@ def parsed_header(data: Any) -> Any:
     try:
         return json.loads(
             data.decode(),
-            object_pairs_hook=_unique,
+            object_pairs_hook=distinct_names,
             parse_int=_integer,
             parse_float=_number,
             parse_constant=_refused,
@@ -79,11 +80,20 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is neither text, number, list nor dict")
 
 
-def _unique(pairs: Any) -> dict[Any, Any]:
-    """A JSON object whose keys must differ."""
+class RepeatedName(ValueError):
+    """An object of a JSON text has a name more than once."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"an object has the name {reprlib.repr(name)} twice")
+
+
+def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a JSON text whose names differ: readers would take one of several values or another."""
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a key occurs twice")
+        raise RepeatedName(
+            next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))
+        )
     return value
 
 

@@ -1,114 +1,80 @@
 """What EM does between two passes over the rows, compiled.
 
-Each function has a readable twin: `complete` that of flows in `pcircuit.inference.flows`, `maximize` the M-step in
-`pcircuit.learning.em` with `kernels.rescaling.with_plan_for`.  The arithmetic is little, but threads that learn at the
+Each function has a readable twin: `complete` that of flows in `pcircuit.inference.flows`, `share` the M-step in
+`pcircuit.learning.em`, with `kernels.rescaling.with_plan_for`.  The arithmetic is little, but threads that learn at the
 same time, each its own circuit, wait for the interpreter lock wherever Python does it.
+
+`slices` (units, 3) say of each unit where its flows begin, where its parameters begin, and how many there are.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from pcircuit.kernels.jit import inlined, jit
-from pcircuit.kernels.packed import (
-    ARITY,
-    FIRST_CHILD,
-    ROW_POINTER,
-    SPARSE,
-    SUMS,
-    WEIGHT,
-)
-from pcircuit.kernels.rescaling import (
-    LEAST_WEIGHT,
-    LIFT_HERE,
-)
+from pcircuit.arguments import Floats, Ints
+from pcircuit.kernels.jit import jit
+from pcircuit.kernels.packed import ARITY, SUMS, WEIGHT, Packed, num_inputs
+from pcircuit.kernels.rescaling import LEAST_WEIGHT, LIFT_HERE
 
-SMALLEST_WEIGHT = 2.0**LEAST_WEIGHT
+
+def slices_of(packed: Packed) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]:
+    """Slices of input and of sum units, and what their parameters must not lie between for the plan to hold.
+
+    The two numbers are 0, or below it where a parameter must not be 0 either, and the smallest that is allowed for.
+    """
+    found: Any = packed.programs.get("slices")
+    if found is None:
+        V, region, least = len(packed.categories), packed.region, 2.0**packed.floors
+        variable = np.repeat(np.arange(V), num_inputs(packed))
+        sizes = packed.categories[variable]
+        inputs = np.stack([np.cumsum(sizes) - sizes, np.cumsum(sizes + 1) - sizes - 1, sizes])
+        owner = np.repeat(np.arange(len(region)), region[:, SUMS])
+        pointers = np.delete(packed.row_pointer, np.cumsum(region[:, SUMS] + 1) - 1)
+        sizes = np.delete(np.diff(packed.row_pointer, append=0), np.cumsum(region[:, SUMS] + 1) - 1)
+        begin = region[owner, WEIGHT] + pointers
+        lifts = np.zeros(len(region), dtype=bool)
+        lifts[np.repeat(np.arange(len(region)), region[:, ARITY])[packed.rescale >= LIFT_HERE]] = (
+            True
+        )
+        smallest = np.where(lifts, np.maximum(least[V:], 2.0**LEAST_WEIGHT), least[V:])
+        found = packed.programs["slices"] = (
+            (inputs.T.copy(), np.stack([0.0 * variable, least[variable]], axis=1)),
+            (
+                np.stack([begin, begin, sizes], axis=1),
+                np.stack([np.where(lifts, -1.0, 0.0), smallest], axis=1)[owner],
+            ),
+        )
+    return found
 
 
 @jit
-def complete(packed, edges, counts, inputs):
-    """Multiply edge flows by their weights; `inputs` are `counts` without the missing columns, which are spread."""
-    for i in range(len(edges)):
-        edges[i] *= packed.weights[i]
-    out = 0
-    for v in range(len(packed.categories)):
-        C = packed.categories[v]
-        for i in range(packed.table_start[v], _table_end(packed, v), C + 1):
-            missing, total = counts[i + C], packed.tables[i + C]
-            share = missing / total if missing > 0.0 and total > 0.0 else 0.0
-            start, target = np.uintp(i), np.uintp(out)
-            for c in range(np.uintp(C)):
-                inputs[target + c] = counts[start + c] + share * packed.tables[start + c]
-            out += C
+def complete(counts, tables, slices, inputs):
+    """Fill `inputs` with `counts` without the missing columns, which are spread over the categories."""
+    for i in range(len(slices)):
+        target, start, C = slices[i, 0], slices[i, 1], slices[i, 2]
+        missing, total = counts[start + C], tables[start + C]
+        part = missing / total if missing > 0.0 and total > 0.0 else 0.0
+        for c in range(C):
+            inputs[target + c] = counts[start + c] + part * tables[start + c]
 
 
 @jit
-def maximize(packed, edges, inputs, pseudocount, weights, tables):
-    """New `weights` and `tables`, shares of the flow; false if they need another plan."""
-    at, allowed = 0, True
-    V = len(packed.categories)
-    for v in range(V):
-        C = packed.categories[v]
-        least = 2.0 ** packed.floors[v]
-        for i in range(packed.table_start[v], _table_end(packed, v), C + 1):
-            _move(inputs, at, packed.tables, i, C, pseudocount, tables)
-            tables[i + C] = 1.0
-            allowed = allowed and not _count_below(tables, i, C, 0.0, least)
-            at += C
-    for r in range(len(packed.region)):
-        w, pointer = packed.region[r, WEIGHT], packed.region[r, ROW_POINTER]
-        least = 2.0 ** packed.floors[V + r]
-        for k in range(packed.region[r, SUMS]):
-            begin, end = packed.row_pointer[pointer + k], packed.row_pointer[pointer + k + 1]
-            i, size = w + begin, end - begin
-            _move(edges, i, packed.weights, i, size, pseudocount, weights)
-            allowed = allowed and not _count_below(weights, i, size, 0.0, least)
-        if _lifts(packed, r):
-            size = packed.row_pointer[pointer + packed.region[r, SUMS]]
-            allowed = (
-                allowed
-                and packed.region[r, SPARSE] == 0
-                and not _count_below(weights, w, size, -1.0, SMALLEST_WEIGHT)
-            )
+def share(flows, old, slices, between, pseudocount, new):
+    """Fill `new` with shares of the flow; without flow and pseudocount units keep `old`.  False if one is `between`."""
+    allowed = True
+    for i in range(len(slices)):
+        f, start, size = slices[i, 0], slices[i, 1], slices[i, 2]
+        total = pseudocount
+        for j in range(size):
+            total += flows[f + j]
+        more, factor = pseudocount / size, 1.0 / total if total > 0.0 else 0.0
+        above, below = between[i, 0], between[i, 1]
+        count = 0  # counting runs in vector lanes, a search for the smallest does not
+        for j in range(size):
+            x = (flows[f + j] + more) * factor if total > 0.0 else old[start + j]
+            new[start + j] = x
+            count += (x > above) & (x < below)
+        allowed = allowed and count == 0
     return allowed
-
-
-@inlined
-def _table_end(packed, v):
-    """Where the table of variable v ends."""
-    return packed.table_start[v + 1] if v + 1 < len(packed.table_start) else len(packed.tables)
-
-
-@inlined
-def _move(flow, f, old, i, size, pseudocount, new):
-    """One unit's parameters; without flow and pseudocount they stay."""
-    total, f, i = pseudocount, np.uintp(f), np.uintp(i)
-    for j in range(np.uintp(size)):
-        total += flow[f + j]
-    if total > 0.0:
-        more, factor = pseudocount / size, 1.0 / total
-        for j in range(np.uintp(size)):
-            new[i + j] = (flow[f + j] + more) * factor
-    else:
-        for j in range(np.uintp(size)):
-            new[i + j] = old[i + j]
-
-
-@inlined
-def _count_below(values, i, size, above, below):
-    """How many of `size` values lie in between; counting runs in vector lanes, a search for the smallest does not."""
-    count, i = 0, np.uintp(i)
-    for j in range(np.uintp(size)):
-        count += (values[i + j] > above) & (values[i + j] < below)
-    return count
-
-
-@inlined
-def _lifts(packed, r):
-    """Whether the plan replaces small products of region r."""
-    first = packed.region[r, FIRST_CHILD]
-    lifts = False
-    for c in range(first, first + packed.region[r, ARITY]):
-        lifts |= packed.rescale[c] >= LIFT_HERE
-    return lifts

@@ -8,7 +8,7 @@ sum, which is the exact integral (1 for a distribution).  `region` and `child` s
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Packed(NamedTuple):
     rescale: Ints  # (children,) what to do after multiplying the child in
     check_sums: Bools  # (inner regions,) whether sums may underflow
     floors: Floats  # what the rescale points allow for, see `kernels.rescaling`
+    programs: dict[str, Any]  # of this structure and plan, from `kernels.programs`
 
 
 def num_inputs(packed: Packed) -> Ints:

@@ -32,12 +32,6 @@ from pcircuit.kernels.packed import (
 from pcircuit.kernels.rescaling import with_plan
 from pcircuit.regions import Categorical, check_weights
 
-OF_STRUCTURE = (
-    "stack_layout",
-    "full_layout",
-    "unit_places",
-)  # what is kept with a circuit and depends on no parameter
-
 
 def pack(circuit: Circuit) -> Packed:
     """The packed form of a circuit, made once and kept with it."""
@@ -78,6 +72,7 @@ def _pack(circuit: Circuit) -> Packed:
         np.zeros(len(child), dtype=np.int64),
         np.zeros(len(inner), dtype=bool),
         np.zeros(0),
+        {},
     )
     return with_plan(packed)
 
@@ -178,7 +173,7 @@ def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
     sums = np.concatenate([tables[is_missing], _sums_of_weights(packed)])
     is_normalized = bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
     packed = with_plan(packed._replace(tables=tables))
-    return with_regions(circuit, regions, {"packed": packed}, OF_STRUCTURE, is_normalized)
+    return with_regions(circuit, regions, {"packed": packed}, (), is_normalized)
 
 
 def _row_sums(packed: Packed, is_missing: Bools) -> tuple[Floats, Floats]:

@@ -95,6 +95,7 @@ def with_plan(packed: Packed) -> Packed:
         rescale=np.array(rescale, dtype=np.int64),
         check_sums=np.array(check_sums, dtype=bool),
         floors=floors,
+        programs={},
     )
 
 

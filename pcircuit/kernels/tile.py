@@ -1,165 +1,119 @@
-"""Work space for one tile of rows, and for the group of rows that one call of a kernel works through.
-
-Unit i of a tile keeps its values in ``values[i * STRIDE + b]`` for the rows b < TILE_ROWS.  Both numbers are
-constants, for the compiler's sake (`kernels.mix`); a tile may hold fewer rows, but not more.
-"""
+"""Memory in which a program works: a group of tiles of rows, and the codes of their evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pcircuit.arguments import Bools, Evidence, Floats, Ints
+from pcircuit.arguments import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, derived
 from pcircuit.evidence import check_evidence
-from pcircuit.kernels.layouts import STRIDE as STRIDE
-from pcircuit.kernels.layouts import TILE_ROWS as TILE_ROWS
-from pcircuit.kernels.layouts import Layout
 from pcircuit.kernels.packed import Packed
+from pcircuit.kernels.programs import (
+    EXPONENT,
+    ONES,
+    ROOT,
+    STRIDE,
+    SUSPECT,
+    TILE_ROWS,
+    WEIGHTS,
+    Program,
+)
 
 T = TypeVar("T")
-GROUP_CODES, MOST_TILES = (
-    200_000,
-    16,
-)  # entries of evidence of a group, so that they stay in the cache; its tiles
-BLOCK_CODES = (
-    2_000_000  # entries where tiles go through blocks of regions, which read few columns at a time
-)
+GROUP_CODES, MOST_TILES = 200_000, 16  # entries of a group, so that they stay in the cache; tiles
+BLOCK_CODES = 2_000_000  # entries where a program has parts, which read few columns at a time
 WORK = ("root_work", "unit_work", "flow_work")  # kinds of work spaces that circuits keep
-LINE = (
-    64  # bytes of a cache line and of the widest vector: values that straddle two lines cost twice
-)
+LINE = 64  # bytes of a cache line, and of the widest vector: values that straddle two cost twice
+MOST_CATEGORIES = 2**16 - 2  # of a variable, for codes of 16 bits and -1; others are left to NumPy
 
 
-class Tile(NamedTuple):
-    """Arrays of a tile; B is STRIDE where rows are shorter than the tile may be."""
+class Work(NamedTuple):
+    """Arrays of a group of tiles, each of `step` rows."""
 
-    codes: Evidence  # (V, B) uint16 or int64 categories, C where missing
-    values: Floats  # (units * STRIDE,)
-    flow: Floats  # (units * STRIDE,) downward pass only
-    exponent: Ints  # (regions or 1, B) int64
-    suspect: Bools  # (B,) bool, set by the upward pass
-    skip: Bools  # (B,) bool, rows that do not count in totals
-    scratch: Floats  # (3, B) kernels cannot allocate
-    bits: Ints  # the same memory as int64
-    counts: Floats  # (most categories + 1,) scratch
-
-
-class Group(NamedTuple):
-    """Arrays of a group of G rows, and how many of them make a tile."""
-
-    codes: Evidence  # (V, G + a few) as in a tile; those of the tile itself where it is all of the group
-    block: Evidence  # (8, G + a few) uint8, scratch of the transposition
-    rows: Evidence  # (G, V) int64, scratch for evidence of other types
-    roots: Floats  # (G,) value of the root, times 2**exponents
-    exponents: Ints  # (G,) int64, where the tile has one row of exponents
-    suspects: Bools  # (G,) bool
-    skip: Bools  # (G,) bool, false between calls
-    weights: Floats  # (G,) row weights of flows
+    program: Program
     step: int
+    categories: Any  # (V,) uint16
+    rows: Any  # (tiles * step, V) uint16, the evidence as it comes
+    codes: Any  # (tiles, V, STRIDE) uint16, C where missing
+    values: Floats  # of all units
+    own: Floats  # (tiles, own units, STRIDE) the same memory, what tiles have of their own
+    loaded: list[int]  # which rows of the data are there
 
+    def of_rows(self, unit: int, rows: int) -> Floats:
+        """What a unit of each tile's own holds for the rows of the group."""
+        return self.own[: -(-rows // self.step), unit, : self.step].reshape(-1)[:rows]
 
-class Sums(NamedTuple):
-    """Flows summed over rows."""
+    def set_weights(self, weights: Floats) -> None:
+        """Let each row count so much."""
+        tiles, rest = divmod(len(weights), self.step)
+        whole = tiles * self.step
+        self.own[:tiles, WEIGHTS, : self.step] = weights[:whole].reshape(tiles, self.step)
+        if rest:
+            self.own[tiles, WEIGHTS, :rest] = weights[whole:]
 
-    edges: Floats  # like `Packed.weights`; not yet times them while rows are being added
-    counts: Floats  # like `Packed.tables`
-    log: Floats  # (1,) weighted sum of log-likelihoods
+    def run(
+        self, packed: Packed, rows: int, edges: Floats, counts: Floats
+    ) -> tuple[Floats, Ints, Ints]:
+        """Run the program for so many loaded rows; returns values of the root, powers of two, suspect rows.
 
+        Shapes: edges (numbers of the program,), counts (numbers of the program,).
+        """
+        from pcircuit.kernels.operations import run
 
-def new_sums(packed: Packed) -> Sums:
-    """Sums over no rows."""
-    return Sums(np.zeros_like(packed.weights), np.zeros_like(packed.tables), np.zeros(1))
-
-
-def new_work(
-    circuit: Circuit, layout: Layout, num_exponents: int, most_bytes: float
-) -> tuple[Tile, Group]:
-    """A tile and a group for a layout; a tile's values take no more than `most_bytes`, if half a tile does."""
-    V, step = (
-        circuit.num_variables,
-        TILE_ROWS if 8 * layout.num_values * TILE_ROWS <= most_bytes else TILE_ROWS // 2,
-    )
-    most = (
-        (GROUP_CODES, MOST_TILES) if len(layout.ends) == 1 else (BLOCK_CODES, len(layout.tile_sums))
-    )
-    rows = int(np.clip(most[0] // V // step, 1, most[1])) * step
-    scratch = np.empty((3, STRIDE))
-    dtype = np.uint16 if max(circuit.num_categories) < 2**16 else np.int64
-    tile = Tile(
-        np.empty((V, STRIDE), dtype=dtype),
-        _aligned(layout.num_values * STRIDE),
-        _aligned(layout.num_flows * STRIDE),
-        np.empty((num_exponents, STRIDE), dtype=np.int64),
-        np.zeros(STRIDE, dtype=bool),
-        np.zeros(STRIDE, dtype=bool),
-        scratch,
-        scratch.view(np.int64),
-        np.empty(max(circuit.num_categories) + 1),
-    )
-    stride = rows + STRIDE - TILE_ROWS
-    codes = (
-        np.empty((V, stride), dtype=dtype) if rows > step else tile.codes
-    )  # one tile needs no copy
-    group = Group(
-        codes,
-        np.empty((8, stride), dtype=np.uint8),
-        np.empty((rows, V), dtype=np.int64),
-        np.empty(rows),
-        np.empty(rows, dtype=np.int64),
-        np.zeros(rows, dtype=bool),
-        np.zeros(rows, dtype=bool),
-        np.empty(rows),
-        step,
-    )
-    return tile, group
-
-
-def groups_of_rows(
-    group: Group, start: int, stop: int, per_chunk: int
-) -> Iterator[tuple[int, int]]:
-    """The groups in which rows start..stop are loaded: each of several chunks as a whole, or of a part of one.
-
-    So every chunk has the same tiles, and its sums the same rounding, whichever chunks come before it.  In a group of
-    one tile, whose codes are read where they lie, no second chunk may begin.
-    """
-    most = len(group.roots)
-    together = max(most // per_chunk if most > group.step else 0, 1) * per_chunk
-    for first in range(start, stop, together):
-        end = min(first + together, stop)
-        for lo in range(first, end, most):
-            yield lo, min(most, end - lo)
-
-
-def load_group(
-    circuit: Circuit, categories: Ints, data: Evidence, start: int, stop: int, group: Group
-) -> None:
-    """Put rows start..stop of `data` into the group's codes; raise if one of them is not evidence."""
-    from pcircuit.kernels.transpose import transpose_bytes, transpose_rows
-
-    # every other type, order of axes or read-only array would be one more compilation, of a second or so
-    if data.dtype.itemsize == 1:
-        rows = np.require(data[start:stop], data.dtype, ["C", "W"]).view(np.uint8)
-        valid = transpose_bytes(
-            rows,
-            categories,
-            data.dtype.kind == "i",
-            group.block,
-            group.block.view(np.uint64),
-            group.codes,
+        program, bits = self.program, self.values.view(np.int64)
+        common, own = program.common * STRIDE, program.own * STRIDE
+        self.own[: -(-rows // self.step), (EXPONENT, SUSPECT)] = 0.0
+        suspects = common + SUSPECT * STRIDE
+        sizes = (common, own, self.codes[0].size, rows, self.step, suspects)
+        run(
+            *program[:3],
+            packed.weights,
+            packed.tables,
+            edges,
+            counts,
+            self.codes.reshape(-1),
+            self.values,
+            bits,
+            np.array(sizes, dtype=np.uint64),
         )
-    else:
-        rows = data[start:stop]
-        if rows.dtype != np.int64 or not rows.flags.carray:
-            rows = group.rows[
-                : stop - start
-            ]  # no new memory, which the system would fill with zeros for each group
-            np.copyto(rows, data[start:stop], casting="unsafe")
-        valid = transpose_rows(rows, categories, group.codes)
-    if not valid:
-        check_evidence(circuit, data[:stop])
+        exponents = self.of_rows(EXPONENT, rows).view(np.int64)
+        return self.of_rows(ROOT, rows), exponents, np.flatnonzero(self.of_rows(SUSPECT, rows))
+
+    def load(self, circuit: Circuit, data: Evidence, start: int, stop: int) -> None:
+        """Put rows start..stop of `data` into the codes; raise if one of them is not evidence."""
+        from pcircuit.kernels.transpose import MISSING, transpose
+
+        block, (_, width) = data[start:stop], self.rows.shape
+        valid = block.dtype.itemsize == 1 or not (
+            block.min(initial=0) < -1 or block.max(initial=0) >= MISSING
+        )
+        if valid:
+            np.copyto(self.rows[: len(block), : circuit.num_variables], block, casting="unsafe")
+            codes = self.codes.reshape(-1)
+            words, turned = self.rows.reshape(-1).view(np.uint64), codes.view(np.uint64)
+            sizes = np.array((len(block), self.step, width // 4), dtype=np.uint64)
+            valid = transpose(words, self.categories, turned, codes, sizes)
+        if not valid:
+            check_evidence(circuit, data[:stop])
+
+
+def new_work(circuit: Circuit, packed: Packed, program: Program, most_bytes: float) -> Work:
+    """A group for a program; a tile's values take no more than `most_bytes`, if half a tile does."""
+    V = circuit.num_variables
+    width = -(-V // 4) * 4
+    step = TILE_ROWS if 8 * program.units * TILE_ROWS <= most_bytes else TILE_ROWS // 2
+    in_parts = len(program.ends) > 1
+    most = (BLOCK_CODES, program.together) if in_parts else (GROUP_CODES, MOST_TILES)
+    tiles = int(np.clip(most[0] // V // step, 1, most[1]))
+    values = _aligned((program.common + program.own * tiles) * STRIDE)
+    values[ONES * STRIDE : (ONES + 1) * STRIDE] = 1.0
+    own = values[program.common * STRIDE :].reshape(tiles, program.own, STRIDE)
+    rows = np.zeros((tiles * step, width), dtype=np.uint16)
+    codes = np.zeros((tiles, width, STRIDE), dtype=np.uint16)
+    return Work(program, step, packed.categories.astype(np.uint16), rows, codes, values, own, [])
 
 
 def free_work(circuit: Circuit, kind: str) -> list[Any]:
@@ -175,16 +129,17 @@ def drop_work(circuit: Circuit) -> None:
         )  # a call that is under way in another thread has its own hold of the list
 
 
-def borrow(free: list[T], make: Callable[[], T]) -> T:
-    """One of the free work spaces, or a new one; lists are safe to share between threads."""
+def borrow(free: list[Work], program: Program, make: Callable[[], Work]) -> Work:
+    """One of the free work spaces for a program, or a new one; lists are safe to share between threads."""
     try:
-        return free.pop()
+        work = free.pop()
     except IndexError:
         return make()
+    return work if work.program is program else make()
 
 
 def _aligned(size: int) -> Floats:
-    """(size,) floats that begin at a cache line."""
-    array = np.empty(size + LINE // 8)
+    """(size,) zeros that begin at a cache line."""
+    array = np.zeros(size + LINE // 8)
     skipped = -array.__array_interface__["data"][0] % LINE // 8
     return array[skipped : skipped + size]

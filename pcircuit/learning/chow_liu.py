@@ -6,19 +6,44 @@ Among all of them the closest one to the data (largest likelihood) has, as Chow 
     tree:        a maximum spanning tree of the pairwise mutual information I(X_i; X_j)
     parameters:  the conditional relative frequencies along its edges.
 
+In a lecture, for a table of categories without missing entries:
+
+>>> def plain_tree(rows, s=0.1):                                      # (N, V); s is the pseudocount of a pair
+...     V, C = rows.shape[1], rows.max(axis=0) + 1
+...     information = np.zeros((V, V))
+...     for i in range(V):
+...         for j in range(i):
+...             p = np.full((C[i], C[j]), s / (C[i] * C[j]))          # joint frequencies of columns i and j
+...             np.add.at(p, (rows[:, i], rows[:, j]), 1)
+...             p /= p.sum()
+...             independent = np.outer(p.sum(axis=1), p.sum(axis=0))
+...             information[i, j] = information[j, i] = (p * np.log(p / independent)).sum()
+...     inside, edges = [0], []
+...     while len(inside) < V:                                        # Prim: the best edge that leaves the tree so far
+...         outside = np.setdiff1d(np.arange(V), inside)
+...         leaving = information[np.ix_(inside, outside)]
+...         i, j = np.unravel_index(leaving.argmax(), leaving.shape)
+...         edges.append((inside[i], int(outside[j])))
+...         inside.append(int(outside[j]))
+...     return edges
+>>> from pcircuit import rat_spn, sample
+>>> rows = sample(rat_spn([3] * 6, num_units=3, depth=2, rng=0), 200, rng=1).astype(int)
+>>> parent = chow_liu_tree(rows)
+>>> {frozenset(edge) for edge in plain_tree(rows)} == {frozenset((v, int(p))) for v, p in enumerate(parent) if p >= 0}
+True
+
 The counts n_ij(a, b) of a pair are smoothed by one pseudocount s spread evenly over their C_i C_j cells,
 
     p_ij(a, b) = (n_ij(a, b) + s / (C_i C_j)) / (n_ij + s),        n_ij = sum_ab n_ij(a, b),
 
 so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing
 entries only the rows in which both variables are present count, and p_i is the marginal of that pair.
-`pair_information` computes I.
 
-Nothing here may depend on the coding of categories or the order of variables, but round-off would depend on both.
-Therefore information is free of it (see there) and compared in steps of 1e-12 nats, and only ties that then remain are
-broken by other rules.
+Results must not depend on the coding of categories or the order of variables, but round-off does.  Therefore
+information (`pair_counts.mutual_information`) is computed free of it and compared in steps of 1e-12 nats; only ties
+that then remain are broken by other rules.
 
-`chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a deterministic circuit.
+`chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a circuit.
 """
 
 from __future__ import annotations
@@ -205,7 +230,6 @@ def chow_liu_circuit(
             lambda codes, sizes: chow_liu_circuit(
                 codes, num_categories=sizes, pseudocount=pseudocount, tree=tree
             ),
-            epochs=0,
         )
     rows, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)

@@ -21,37 +21,45 @@ from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import float_table
 from pcircuit.inference.flows import expected_flows
-from pcircuit.learning.em import fit_em
-from pcircuit.leaves.choice import coded, families_of
-from pcircuit.regions import Categorical, InputRegion, LeafFamily
+from pcircuit.leaves.choice import Family, coded, families_of, units_like
+from pcircuit.regions import Categorical, InputRegion
 
-WARM_EPOCHS = 10  # of EM on codes
 PRIOR_WEIGHT = 1.0  # pseudocount of the first units: one without rows gets those of the column
 
 
 def start_of_densities(
-    data: ArrayLike,
-    leaves: Any,
-    start: Callable[[Ints, Ints], Circuit],
-    *,
-    epochs: int = WARM_EPOCHS,
+    data: ArrayLike, leaves: Any, start: Callable[[Ints, Ints], Circuit]
 ) -> Circuit:
-    """The circuit of densities whose structure `start` makes of a table of codes and their numbers.
+    """The circuit of densities for that which `start` learns of a table of codes and their numbers.
 
     Shapes: data (N, V).
     """
     table = float_table(data)
     families = families_of(leaves, table)
     codes, numbers = coded(table, families)
-    circuit = start(codes, numbers)
-    if epochs:
-        circuit, _ = fit_em(circuit, codes, num_epochs=epochs, pseudocount=PRIOR_WEIGHT)
+    return with_families(start(codes, numbers), table, codes, families)
+
+
+def with_densities(circuit: Circuit, data: ArrayLike, leaves: Any) -> Circuit:
+    """A circuit of categories with densities instead, for rows of which its categories are quantile codes.
+
+    Shapes: data (N, V).
+    """
+    table = float_table(data)
+    if table.shape[1] != circuit.num_variables or not circuit.is_categorical:
+        found = (
+            f"{table.shape[1]} columns" if circuit.is_categorical else "leaves that are no tables"
+        )
+        raise ValueError(
+            f"`leaves` take the place of tables of categories, for `data` of {circuit.num_variables} columns, found "
+            f"{found}: leave `leaves` out, or begin with a circuit such as `hclt` makes of codes"
+        )
+    families = families_of(leaves, table)
+    codes, _ = coded(table, families, circuit.num_categories)
     return with_families(circuit, table, codes, families)
 
 
-def with_families(
-    circuit: Circuit, table: Floats, codes: Ints, families: list[type[LeafFamily]]
-) -> Circuit:
+def with_families(circuit: Circuit, table: Floats, codes: Ints, families: list[Family]) -> Circuit:
     """The circuit of codes with densities instead, fitted to the flows.
 
     Shapes: table (N, V), codes (N, V).
@@ -59,11 +67,11 @@ def with_families(
     flows = expected_flows(circuit, codes).by_region(circuit)
     regions = list(circuit.regions)
     for v, r in enumerate(circuit.vtree.leaf_of().tolist()):
-        if families[v] is Categorical:
+        if isinstance(families[v], Categorical):
             continue
         K, x, code = circuit.inputs[v].num_units, table[:, v], codes[:, v]
         counts = np.maximum(np.bincount(code[code >= 0], minlength=flows[r].shape[1]), 1)
         shares = np.where(code[:, None] >= 0, (flows[r] / counts).T[code], 0.0)
-        units = families[v].like(x, K)
+        units = units_like(families[v], x, K)
         regions[r] = InputRegion(v, units.maximize(units.statistics(x, shares), PRIOR_WEIGHT))
     return Circuit(circuit.vtree, regions)

@@ -1,45 +1,55 @@
 """Learning the parameters of a circuit: expectation maximisation.
 
-With the expected flows n (`expected_flows`) of the training rows, the M-step sets every weight, and every input
-probability, to its share of its unit's flow:
+The E-step counts how often each parameter is used, given the training rows and the parameters so far: the expected
+flows n (`expected_flows`).  The M-step sets every weight, and every input probability, to its share of its unit's flow,
 
     weights[k, p] = (n_kp + pseudocount / P_k) / (n_k + pseudocount)         n_k = sum_p n_kp
 
 where P_k is the number of edges (or categories) of the unit, so that one `pseudocount` is spread evenly over them.
-Without a pseudocount, and with all rows in each step, the training likelihood never decreases (Dempster, Laird and
-Rubin 1977), because the flows are exactly the expected sufficient statistics of the complete data.
+In a lecture:
 
-With more rows than a few passes are worth, the flows n are estimated from one mini-batch after the other, by a moving
-average that forgets the flows of older parameters (online EM, Cappe and Moulines 2009):
+>>> def plain_em(circuit, rows, num_epochs, pseudocount=0.1):
+...     for _ in range(num_epochs):
+...         regions, flows = [], expected_flows(circuit, rows).by_region(circuit)
+...         for region, n in zip(circuit.regions, flows):             # n: (K, C) of input units, (K, P) of sums
+...             n = n + pseudocount / n.shape[1]
+...             shares = n / n.sum(axis=1, keepdims=True)
+...             regions.append(InputRegion(region.variable, shares) if region.is_input
+...                            else InnerRegion(region.products, shares))
+...         circuit = Circuit(circuit.vtree, regions)
+...     return circuit
+>>> from pcircuit import InnerRegion, InputRegion, rat_spn
+>>> start, rows = rat_spn([2] * 6, num_units=3, depth=2, rng=0), np.random.default_rng(1).integers(0, 2, (50, 6))
+>>> fitted, history = fit_em(start, rows, num_epochs=5)
+>>> bool(np.isclose(plain_em(start, rows, 5).log_likelihood(rows).mean(), history[-1], rtol=1e-9))
+True
+
+Without a pseudocount the training likelihood never decreases (Dempster, Laird and Rubin 1977), because the flows
+are exactly the expected sufficient statistics of the complete data.
+
+**Mini-batches.**  With more rows than a few passes are worth, the flows n are estimated from one batch after the other,
+by a moving average that forgets the flows of older parameters (online EM, Cappe and Moulines 2009):
 
     n  <-  (1 - s_k) n + s_k N / |B| flows of batch B,        s_k = (k + 1)^-0.6,    k = 1, 2, ...
 
 It begins with the flows that the start circuit expects of N rows, N times those of a row that is missing throughout,
-so that nothing becomes impossible because the first batch does not show it.  It is flows that are averaged, not
-parameters: a unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch
-would be mere chance.  The steps shrink, so that parameters come to rest.
+so that nothing becomes impossible because the first batch does not show it.  Flows are averaged, not parameters: a
+unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch would be
+mere chance.  The steps shrink, so that parameters come to rest.
 
 The flows n are those of N rows, so one `pseudocount` means the same for every size of batch.  Programs that add it to
 the flows of each mini-batch, which are N / |B| times smaller, smooth N / |B| times as much: ``pseudocount_per="step"``.
 
-The M-step alone: parameters from flows, wherever these were computed.
+**Machines.**  Expected flows add up over rows: each machine computes those of its own rows, `maximize` makes the new
+circuit of their sum.
 
-Expected flows add up over rows, so EM does not need all rows in one place: each machine computes the flows of its own
-rows (`expected_flows`), their sum comes here, and the new circuit goes back.  `fit_em` does the same in one place.
+**Mixtures of circuits** on different v-trees (`fit_mixture`).  With r_mi = w_m p_m(x_i) / sum_l w_l p_l(x_i), the
+probability that row i came from circuit m, and c_i the weight of row i, the M-step is
 
-The options of EM in two groups: how a step is taken, and how progress is watched.
+    w_m = sum_i c_i r_mi / sum_i c_i            and            circuit m fitted to rows weighted with c_i r_mi.
 
-`fit_em` takes an object of each kind, or the fields of both as keywords of their own.
-
-EM for mixtures of circuits on different v-trees.
-
-With r_mi = w_m p_m(x_i) / sum_l w_l p_l(x_i), the probability that row i came from circuit m, the M-step is
-
-    w_m = sum_i c_i r_mi / sum_i c_i            and            circuit m fitted to rows weighted with c_i r_mi,
-
-with c_i the weight of row i.  One EM step for each circuit is enough for the likelihood never to decrease (generalised
-EM; Dempster, Laird and Rubin 1977), so an epoch here is an epoch of `fit_em` for each circuit on its share of every
-row.
+One EM step for each circuit is enough for the likelihood never to decrease, so an epoch here is an epoch of `fit_em`
+for each circuit on its share of every row.
 """
 
 from __future__ import annotations
@@ -81,15 +91,17 @@ from pcircuit.inference.flows import (
     density_flows,
     expected_flows,
     flow_seconds,
+    flows_in_numpy,
     region_slices,
 )
-from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, log_parts, tiny_circuit
+from pcircuit.inference.likelihood import log_likelihood, log_parts, tiny_circuit
 from pcircuit.inference.sampling import sample
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import pack, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
+from pcircuit.learning.densities import with_densities
 
 EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
@@ -106,6 +118,7 @@ def fit_em(
     watch: EMWatch | None = None,
     n_jobs: int | None = None,
     tied: bool | Sequence[Sequence[int]] = False,
+    leaves: Any = None,
     **keywords: Any,
 ) -> tuple[Circuit, Floats]:
     """Fit all parameters of a circuit by expectation maximisation.
@@ -132,6 +145,9 @@ def fit_em(
     tied : bool or sequence of sequences of int
         Groups of regions that share their parameters, and keep doing so: their flows are added.  True: all whose
         parameters are equal at the start, as those of the steps of a chain (`hmm`).  Default: none.
+    leaves : str, family, or sequence of these, optional
+        For columns of numbers, as for `hclt`: densities that take the place of the circuit's tables, whose C categories
+        are read as C quantiles of a column.  Default: the leaves that the circuit has.
     **keywords
         Fields of `steps` (`batch_size`, `step_size`, `pseudocount_per`, `rng`) and of `watch` (`tolerance`, `callback`,
         `progress`) as short forms: ``fit_em(circuit, data, batch_size=256)``.
@@ -171,6 +187,8 @@ def fit_em(
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
     check_distribution(circuit)
+    if leaves is not None:
+        circuit = with_densities(circuit, data, leaves)
     rows = (check_evidence if circuit.is_categorical else check_values)(circuit, data)
     row_weight = row_weights(weights, len(rows))
     if not len(rows):
@@ -222,7 +240,7 @@ class _TableSteps:
     def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
         self._start, self._packed, self._free = circuit, pack(circuit), []  # type: ignore[var-annotated]
         seconds = flow_seconds(circuit, len(rows)) * num_epochs
-        self._in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
+        self._in_numpy = flows_in_numpy(circuit, EM, seconds)
         self._same_rows = same_rows
 
     @property
@@ -381,12 +399,7 @@ def _averaged(
     )
 
 
-EM = Kernels(
-    "EM",
-    lambda: [
-        fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS
-    ],
-)
+EM = Kernels("EM", lambda: fit_em(tiny_circuit(), np.zeros((1, 2), dtype=np.int64), num_epochs=1))
 
 
 def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
@@ -402,12 +415,13 @@ def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: f
 
 def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
-    from pcircuit.kernels.em_steps import maximize
+    from pcircuit.kernels.em_steps import share, slices_of
 
-    new = packed._replace(
-        weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables)
-    )
-    still = maximize(packed, edges, inputs, float(pseudocount), new.weights, new.tables)
+    weights, tables = np.empty_like(packed.weights), np.ones_like(packed.tables)
+    of_inputs, of_sums = slices_of(packed)
+    still = share(inputs, packed.tables, *of_inputs, float(pseudocount), tables)
+    still &= share(edges, packed.weights, *of_sums, float(pseudocount), weights)
+    new = packed._replace(weights=weights, tables=tables)
     return new if still else with_plan(new)
 
 

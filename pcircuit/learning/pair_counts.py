@@ -17,12 +17,8 @@ Every sum is exact, hence independent of the order of rows, variables and catego
 in single precision (one block of rows), below 2^53 in double precision.  Row weights are rounded to multiples
 of a power of two, about 2^-52 of their total, so that their sums are exact as well.
 
-`checked_table` and `checked_weights` check what a user gives, `block_counts` counts all pairs of two of the
-`variable_groups`, with bounded memory, `pair_counts` counts a single pair.
-
-Mutual information of all pairs of variables, free of the order of rows, variables and categories.
-
-With counts n_ij(a, b) of a pair, a pseudocount s spread evenly over its C_i C_j cells, and f(x) = x log x,
+**Mutual information** of all pairs of variables.  With counts n_ij(a, b) of a pair, a pseudocount s spread evenly over
+its C_i C_j cells, and f(x) = x log x,
 
     I(X_i; X_j) = log(n_ij + s) - (sum_a f(n_i(a) + s/C_i) + sum_b f(n_j(b) + s/C_j)
                                    - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).

@@ -1,28 +1,6 @@
-"""Circuits to start EM from: random tensorised ones (RAT-SPN), and hidden Chow-Liu trees learned from data.
+"""Circuits to start EM from: hidden Chow-Liu trees learned from data, random circuits (RAT-SPN), and chains (HMM).
 
-Random tensorised circuits have a structure drawn at random.
-
-The scope of all variables, in random order, is cut into two halves; the halves are cut again, `depth` times
-(Peharz et al. 2019).  What remains at the bottom is not cut but factorised into its single variables:
-
-    v-tree, V = 7, depth 2:       all 7
-                              4         3                  an odd scope gives its first half one variable more
-                            2   2     2   1                depth 2: products of single variables
-
-Every region shows K units.  A variable is an input region with K distributions.  Every other region has K
-products, number k multiplying the units k of its children, and K sums over all of them; the root has one sum.
-Here there is one repetition of the structure: one v-tree, hence a structured-decomposable circuit (several
-repetitions would each have a v-tree of their own).
-
-With b regions that are not inputs this makes V K input, b K product and (b - 1) K + 1 sum units.  As soon as
-2^depth > V / 2 there are scopes of a single variable.  They have products and sums like every other scope that
-halving makes, so there the v-tree has an inner node with one child: for V = 14 and depth 3 there are two, and
-K = 4 gives 173 units.  Such a region adds no distribution that the inputs below could not represent, but this is how
-the HLD paper, and the implementation it uses, count.
-
-Random start values for EM: all different, none far from the others; and whether their tables fit into memory.
-
-Hidden Chow-Liu trees: the Chow-Liu tree with a hidden state behind every variable.
+**Hidden Chow-Liu trees (HCLT)** are Chow-Liu trees with a hidden state behind every variable.
 
 Take the Chow-Liu tree of the data (`chow_liu`), rooted at its centre, and give each variable X_v with
 children a hidden variable Z_v with K states.  The hidden variables form the tree, and each X_v depends only on the
@@ -38,10 +16,44 @@ Summing z out from below gives a circuit.  With k a state of Z_v or, for a child
                                         K sums, the weights of number j are p(z_v | z_parent(v) = j)
                                         at the root one sum, with the weights p(z_root)
 
-With b variables that have children this makes V K input, b K product and (b - 1) K + 1 sum units.
+In a lecture, with the random start values of `hclt`:
+
+>>> def plain_hclt(rows, K, rng, stay=0.9):                           # (N, V) categories
+...     def distributions(n, expected):                               # n rows near the expected one, all different
+...         table = expected * np.exp(-2 * rng.random((n, len(expected))))
+...         return table / table.sum(axis=1, keepdims=True)
+...     vtree, regions = VTree.from_tree(chow_liu_tree(rows)), []
+...     for r, v in enumerate(vtree.variables):                       # -1 at inner nodes
+...         n = 1 if r == vtree.root else K
+...         if v >= 0:
+...             counts = np.bincount(rows[:, v])
+...             regions.append(InputRegion(v, distributions(n, counts + 0.1 / len(counts))))
+...             continue
+...         weights = distributions(n, np.ones(K))
+...         if n == K:
+...             weights = (1 - stay) * weights + stay * np.eye(K)     # mostly the state of the parent
+...         products = np.repeat(np.arange(K)[:, None], len(vtree.children(r)), axis=1)       # unit k of every child
+...         regions.append(InnerRegion(products, weights))
+...     return Circuit(vtree, regions)
+>>> rows = np.random.default_rng(0).integers(0, [2, 3, 2, 4, 2], (100, 5))
+>>> bool(plain_hclt(rows, 3, np.random.default_rng(1)) == hclt(rows, 3, rng=1))
+True
 
 The structure decides what can be expressed, EM (`fit_em`) finds the parameters, and the start values decide
 which local maximum it finds; `hclt` says how they are chosen.
+
+**RAT-SPNs** draw their structure at random.  All variables, in random order, are cut into two halves; the halves
+are cut again, `depth` times (Peharz et al. 2019).  What remains at the bottom is factorised into single variables:
+
+    v-tree, V = 7, depth 2:       all 7
+                              4         3                  an odd scope gives its first half one variable more
+                            2   2     2   1                depth 2: products of single variables
+
+Each region is as in an HCLT: K inputs, or K products and K sums over all of them; the root has one sum.  As soon as
+2^depth > V / 2 there are scopes of a single variable, with products and sums like every other scope that halving makes:
+there the v-tree has an inner node with one child.  Such a region adds no distribution, but the HLD paper counts so.
+
+With b regions that are not inputs both have V K input, b K product and (b - 1) K + 1 sum units.
 """
 
 from __future__ import annotations
@@ -66,11 +78,13 @@ from pcircuit.arguments import (
 )
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
-from pcircuit.learning.densities import start_of_densities
+from pcircuit.learning.densities import PRIOR_WEIGHT, start_of_densities
+from pcircuit.learning.em import fit_em
 from pcircuit.learning.pair_counts import checked_table
 from pcircuit.regions import LeafFamily
 from pcircuit.vtree import VTree
 
+WARM_EPOCHS = 10  # of EM on codes, before densities take their place
 PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 
 
@@ -144,7 +158,7 @@ def rat_spn(
         raise ValueError("`data` and `leaves` must be given together, instead of `num_categories`")
     if data is not None:
         return start_of_densities(
-            data, leaves, lambda codes, sizes: rat_spn(sizes, num_units, depth, rng)
+            data, leaves, lambda codes, sizes: _warm(rat_spn(sizes, num_units, depth, rng), codes)
         )
     expected = "a whole number of at least 1 for each variable (for 14 binary ones [2] * 14)"
     categories = check_integers(num_categories, "num_categories", expected, 1)  # type: ignore[arg-type]
@@ -162,6 +176,14 @@ def rat_spn(
         lambda v, rows: random_rows(rows, categories[v], rng),
         lambda rows: random_rows(rows, num_units, rng),
     )
+
+
+def _warm(circuit: Circuit, codes: Ints) -> Circuit:
+    """The circuit after a few epochs of EM, so that its states mean something.
+
+    Shapes: codes (N, V).
+    """
+    return fit_em(circuit, codes, num_epochs=WARM_EPOCHS, pseudocount=PRIOR_WEIGHT)[0]
 
 
 def _elementwise(
@@ -318,7 +340,9 @@ def hclt(
         return start_of_densities(
             data,
             leaves,
-            lambda codes, sizes: hclt(codes, num_latents, sizes, pseudocount, rng, tree=tree),
+            lambda codes, sizes: _warm(
+                hclt(codes, num_latents, sizes, pseudocount, rng, tree=tree), codes
+            ),
         )
     table, categories = checked_table(data, num_categories)
     num_latents = check_whole_number(num_latents, "num_latents", 1)

@@ -208,15 +208,15 @@ class Atoms(LeafFamily):
 
         Shapes: x (N,).
         """
-        x = np.asarray(x, dtype=float)
-        values = heaped_values(x)
-        if not len(values):
-            return Gaussian.like(x, num_units)
-        seen = x[~np.isnan(x)]
-        others = seen[~np.isin(seen, values)]
-        rest = Gaussian.like(others if len(others) > 1 else seen, num_units)
-        shares = [(seen == value).mean() for value in values]
-        return cls(values, np.tile(shares, (num_units, 1)), rest)
+        values = heaped_values(np.asarray(x, dtype=float))
+        return _around(values, x, num_units) if len(values) else Gaussian.like(x, num_units)
+
+    def again(self, x: Any, num_units: int) -> Atoms:
+        """Equal units with these atoms.
+
+        Shapes: x (N,).
+        """
+        return _around(self.values, x, num_units)
 
     def _places(self, x: Any) -> tuple[Ints, np.ndarray]:
         """(N,) number of the atom that x may be, and whether it is.
@@ -225,3 +225,16 @@ class Atoms(LeafFamily):
         """
         place = np.minimum(np.searchsorted(self.values, x), len(self.values) - 1)
         return place, self.values[place] == x
+
+
+def _around(values: Floats, x: Any, num_units: int) -> Atoms:
+    """Equal units with atoms at some values that fit a column.
+
+    Shapes: values (A,), x (N,).
+    """
+    x = np.asarray(x, dtype=float)
+    seen = x[~np.isnan(x)]
+    others = seen[~np.isin(seen, values)]
+    rest = Gaussian.like(others if len(others) > 1 else seen, num_units)
+    shares = [(seen == value).mean() for value in values]
+    return Atoms(values, np.tile(shares, (num_units, 1)), rest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,11 +25,11 @@ NAMES: dict[str, type[LeafFamily]] = {
     "poisson": Poisson,
     "negative_binomial": NegativeBinomial,
 }
-Families: TypeAlias = "str | type[LeafFamily] | list[str | type[LeafFamily]]"
+Family: TypeAlias = "type[LeafFamily] | LeafFamily"  # units of one: with their categories, or atoms
 
 
-def families_of(leaves: Any, table: Floats) -> list[type[LeafFamily]]:
-    """The family of each column of a table, NaN where missing.
+def families_of(leaves: Any, table: Floats) -> list[Family]:
+    """The family of each column of a table, NaN where missing, with the states that the column has.
 
     Shapes: table (N, V).
     """
@@ -46,10 +47,12 @@ def families_of(leaves: Any, table: Floats) -> list[type[LeafFamily]]:
     return [_family(one, table[:, v], v) for v, one in enumerate(given)]
 
 
-def _family(one: Any, column: Floats, v: int) -> type[LeafFamily]:
-    """A family by its name, or the class itself."""
-    if isinstance(one, type) and issubclass(one, LeafFamily):
+def _family(one: Any, column: Floats, v: int) -> Family:
+    """A family by its name, the class itself, or units whose states are to be kept."""
+    if isinstance(one, LeafFamily):
         return one
+    if isinstance(one, type) and issubclass(one, LeafFamily):
+        return _with_states(one, column)
     if not isinstance(one, str):
         raise TypeError(f"`leaves` must be names or classes of families, found {shown(one)}")
     name = check_choice(one, "leaves", ("auto", *NAMES))
@@ -61,21 +64,42 @@ def _family(one: Any, column: Floats, v: int) -> type[LeafFamily]:
             f"`leaves` says {one} of column {v} of `data`, which holds {wrong:g}, expected 0, 1, 2, ...: choose "
             "a family of numbers there"
         )
-    return family
+    return _with_states(family, column)
 
 
-def coded(table: Floats, families: list[type[LeafFamily]]) -> tuple[Ints, Ints]:
+def _with_states(family: type[LeafFamily], column: Floats) -> Family:
+    """A family with the categories or the atoms of a column: models of parts of the rows have the same."""
+    if family is Categorical:
+        return Categorical(np.full((1, int(max(np.nanmax(column) + 1, 2))), 1.0))
+    if family is not Atoms:
+        return family
+    units = family.like(column, 1)
+    return units if isinstance(units, Atoms) else type(units)
+
+
+def units_like(family: Family, x: Floats, num_units: int) -> LeafFamily:
+    """Equal units that fit a column.
+
+    Shapes: x (N,).
+    """
+    return family.like(x, num_units) if isinstance(family, type) else family.again(x, num_units)
+
+
+def coded(
+    table: Floats, families: list[Family], num_codes: Sequence[int] | None = None
+) -> tuple[Ints, Ints]:
     """(N, V) codes of a table, -1 where missing, and their numbers: categories as they are, else quantiles.
 
     Shapes: table (N, V) -> (N, V), (V,).
     """
+    most = [NUM_CODES] * table.shape[1] if num_codes is None else num_codes
     codes, numbers = np.full(table.shape, -1), np.empty(table.shape[1], dtype=np.int64)
     for v, family in enumerate(families):
         seen = ~np.isnan(table[:, v])
         column = table[seen, v]
-        if family is Categorical:
-            codes[seen, v], numbers[v] = column, max(column.max() + 1, 2)
+        if isinstance(family, Categorical):
+            codes[seen, v], numbers[v] = column, family.num_categories
             continue
-        cuts = np.unique(np.quantile(column, np.arange(1, NUM_CODES) / NUM_CODES))
-        codes[seen, v], numbers[v] = np.searchsorted(cuts, column, side="right"), NUM_CODES
+        cuts = np.unique(np.quantile(column, np.arange(1, most[v]) / most[v]))
+        codes[seen, v], numbers[v] = np.searchsorted(cuts, column, side="right"), most[v]
     return codes, numbers

@@ -61,17 +61,19 @@ def column_prior(x: Any) -> Floats:
 
 
 def rounding_unit(x: Floats) -> float:
-    """The power of ten, at most the smallest gap between values, of which all are multiples; 0 where there is none.
+    """The smallest gap between values, a simple part of it or a power of ten, if all gaps are multiples; else 0.
 
     Shapes: x (N,).
     """
     values = np.unique(x)
     if len(values) < 2 or len(values) > max(0.5 * len(x), 2):  # hardly any value occurs twice
         return 0.0
-    unit = 10.0 ** np.floor(np.log10(np.diff(values).min()) + 1e-9)
-    multiples = values / unit
-    is_rounded = np.abs(multiples - np.rint(multiples)).max() < RATE_OF_ROUNDING
-    return float(unit) if is_rounded else 0.0
+    gap = float(np.diff(values).min())
+    for unit in (gap, gap / 2, gap / 3, 10.0 ** np.floor(np.log10(gap) + 1e-9)):
+        multiples = (values - values[0]) / unit
+        if np.abs(multiples - np.rint(multiples)).max() < RATE_OF_ROUNDING:
+            return float(unit)
+    return 0.0
 
 
 def heaped_values(x: Floats) -> Floats:

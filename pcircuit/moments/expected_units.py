@@ -9,7 +9,7 @@ products,
 Let C_ij(x) be the mean of unit j's likelihood l_j(x, Y) if unit i of the same region draws Y given x.  Bottom-up:
 
     input of a known variable     C_ij = l_j(x)
-    input of a drawn variable     C_ij = sum_c p_i(c) p_j(c)
+    input of a drawn variable     C_ij = sum_c p_i(c) p_j(c), an integral where leaves are densities
     a hole, either way            C_ij = the sum of unit j's table, as in l_j: 1
     products p, q                 C_pq = the product over the children of C at the children of p and of q
     sums s, t                     C_st = sum_pq omega_sp w_tq C_pq
@@ -38,7 +38,8 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Floats, Ints, as_array, memory_for
 from pcircuit.circuit import Circuit, InputRegion, check_distribution
-from pcircuit.evidence import as_integer_table, refuse_out_of_range
+from pcircuit.evidence import checked
+from pcircuit.inference.densities import AtRows, at_rows, block_rows
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_of, log_units
 from pcircuit.inference.threads import count_jobs, map_in_threads
@@ -64,9 +65,10 @@ def expected_node_likelihoods(
     ----------
     circuit : Circuit
         Normalised.
-    data : (N, V) integer array_like
-        Evidence.  What is missing (-1, NaN or masked) is integrated out, in the likelihoods as in the condition.  Of
-        variables that are not given nothing else counts but that they are not missing.
+    data : (N, V) array_like
+        Evidence; numbers where leaves are densities.  What is missing (-1, NaN or masked) is integrated out, in the
+        likelihoods as in the condition.  Of variables that are not given nothing else counts but that they are not
+        missing.
     given : (V,) bool array_like
         Which variables are X; the others, Y, are drawn from the circuit given these.
     nodes : (m,) int array_like, optional
@@ -104,13 +106,9 @@ def expected_node_likelihoods(
     array([[0.68]])
     """
     check_distribution(circuit)
-    rows, _, mask = (
-        as_integer_table(circuit, data),
-        count_jobs(n_jobs),
-        _checked_mask(circuit, given),
-    )
+    rows: Any = checked(circuit, data)
+    _, mask = count_jobs(n_jobs), _checked_mask(circuit, given)
     wanted, places = np.unique(checked_nodes(circuit, nodes), return_inverse=True)
-    refuse_out_of_range(circuit, rows)
     with memory_for(
         f"a table of {len(rows)} rows and {len(wanted)} nodes",
         8 * len(rows) * len(wanted),
@@ -120,10 +118,15 @@ def expected_node_likelihoods(
     most = max(region.num_nodes**2 for region in circuit.regions)
     most = max(most, circuit.num_nodes // 8)
     step = int(np.clip(BLOCK_VALUES // most, 16, 1024))
+    if not circuit.is_categorical:
+        step = min(step, block_rows(circuit))
     blocks = [slice(start, start + step) for start in range(0, len(rows), step)]
 
     def fill(block: slice) -> None:
-        result[block] = _of_block(circuit, rows[block].astype(np.int64), mask, wanted)
+        if circuit.is_categorical:
+            result[block] = _of_block(circuit, rows[block].astype(np.int64), mask, wanted)
+        else:
+            result[block] = _of_numbers(circuit, at_rows(circuit, rows, block), mask, wanted)
 
     with map_in_threads(fill, blocks, n_jobs) as done:
         for _ in done:
@@ -140,6 +143,20 @@ def _checked_mask(circuit: Circuit, given: ArrayLike) -> Bools:
     if mask.shape != (circuit.num_variables,):
         raise ValueError(f"`given` must be {expected}, found shape {mask.shape}")
     return mask
+
+
+def _of_numbers(circuit: Circuit, block: AtRows, given: Bools, nodes: Ints) -> Floats:
+    """(n, m) expected likelihoods where leaves are densities.
+
+    Those of the block's tables, times what the columns that are given were divided by, if they are in the node's scope.
+    """
+    codes = np.where(np.isnan(block.values), -1, block.codes)
+    found = _of_block(block.circuit, codes, given, nodes)
+    inside = np.zeros((circuit.num_variables, circuit.num_regions))
+    for r in range(circuit.num_regions):
+        inside[circuit.vtree.scope(r), r] = 1.0
+    scale = np.where(given, block.log_scale, 0.0) @ inside
+    return found * np.exp(scale[:, circuit.nodes.region[nodes]])
 
 
 def _of_block(circuit: Circuit, rows: Ints, given: Bools, nodes: Ints) -> Floats:
@@ -231,8 +248,8 @@ def _posteriors(circuit: Circuit, known: Ints) -> tuple[list[Any], Bools]:
 
 def _of_inputs(region: InputRegion, holes: Bools, state: int) -> Floats:
     """C of an input region of a variable that is drawn, but where it is missing."""
-    overlap: Floats = (region.probs @ region.probs.T)[:, :, None]
-    total = region.probs.sum(axis=1)[:, None]
+    overlap: Floats = region.leaves.overlap2(region.leaves)[:, :, None]
+    total = region.leaves.total()[:, None]
     return overlap if state == DRAWN else np.where(holes[:, region.variable], total, overlap)
 
 

@@ -8,57 +8,30 @@ the circuit,
     S_ij = E[l_i(x) l_j(x)] - mu_i mu_j             the covariance
     tr(S), tr(S^2)                                  what the null distribution of the HLD statistic needs
 
-are finite sums over all states, exponentially many, but a structured-decomposable circuit computes them exactly in
-polynomial time, because two scopes are equal, nested or disjoint and products of units split over the v-tree.  The
-HLD paper multiplies circuits pair by pair; here one recursion over regions serves all pairs, and the traces need
-time linear in the number of variables: S is not formed.
+are finite sums over all states, exponentially many.  A circuit on a v-tree computes them exactly in polynomial time,
+because two scopes are equal, nested or disjoint.  In a lecture, pair by pair as in algorithm 1 of the HLD paper:
 
-In a lecture, for all input and sum units (docs/moments.md derives the lines).  For each region M, M3 hold E_a[p_b] and
-E_a[p_b p_c]; D[a, j] = E_a[l_j] and C[a, b, j] = sum_x p_a p_b l_j for all units j at or below it:
-
->>> def plain_moments(circuit):
-...     vtree, regions = circuit.vtree, circuit.regions
-...     q, tables, first = [np.ones(1) for _ in regions], [], 0        # q: top-down masses
-...     for r in reversed(range(len(regions))):
-...         for i, c in enumerate(vtree.children(r)):
-...             mass = q[r] @ regions[r].dense_weights()
-...             q[c] = np.bincount(regions[r].products[:, i], mass, regions[c].num_units)
-...     m = sum(region.num_units for region in regions)
-...     mean, second = np.zeros(m), np.zeros((m, m))
-...     for r, region in enumerate(regions):
-...         below = [tables[c] for c in vtree.children(r)]
-...         if not below:
-...             T, ids = region.probs, []
-...             M, M3 = T @ T.T, np.einsum("ax,bx,cx->abc", T, T, T)
-...             D, C = np.zeros((len(T), 0)), np.zeros((len(T), len(T), 0))
-...         else:
-...             W, u = region.dense_weights(), region.products.T
-...             Ms = [t[0][np.ix_(v, v)] for t, v in zip(below, u)]
-...             M3s = [t[1][np.ix_(v, v, v)] for t, v in zip(below, u)]
-...             Ds = [t[2][v] for t, v in zip(below, u)]               # siblings integrate to one
-...             Cs = [np.prod([M for k, M in enumerate(Ms) if k != i] + [np.ones_like(Ms[0])], axis=0)[:, :, None]
-...                   * t[3][np.ix_(v, v)] for i, (t, v) in enumerate(zip(below, u))]
-...             for i in range(len(below)):                            # disjoint scopes meet here
-...                 for k in range(i):
-...                     block = Ds[i].T * (q[r] @ W) @ Ds[k]
-...                     second[np.ix_(below[i][4], below[k][4])] = block
-...                     second[np.ix_(below[k][4], below[i][4])] = block.T
-...             M, D = W @ np.prod(Ms, axis=0) @ W.T, W @ np.hstack(Ds)
-...             M3 = np.einsum("ap,bq,cs,pqs->abc", W, W, W, np.prod(M3s, axis=0))
-...             C, ids = np.einsum("ap,bq,pqj->abj", W, W, np.concatenate(Cs, axis=2)), sum((t[4] for t in below), [])
-...         own, first = list(range(first, first + len(M))), first + len(M)
-...         D, C, ids = np.hstack([D, M]), np.concatenate([C, M3], axis=2), ids + own
-...         mean[own] = q[r] @ M
-...         second[np.ix_(own, ids)] = np.einsum("a,abj->bj", q[r], C)  # nested scopes, and equal ones
-...         second[np.ix_(ids, own)] = second[np.ix_(own, ids)].T
-...         tables.append((M, M3, D, C, ids))
+>>> def plain_moments(circuit, nodes):                                # m ids of units
+...     vtree, region = circuit.vtree, circuit.nodes.region          # the v-tree node of each unit
+...     mean, second = np.empty(len(nodes)), np.empty((len(nodes), len(nodes)))
+...     for i, node in enumerate(nodes):
+...         for j, other in enumerate(nodes[: i + 1]):
+...             top = vtree.lowest_common_ancestor(int(region[node]), int(region[other]))
+...             p = marginalize(circuit, keep=vtree.scope(top))       # x, restricted to the scope of both
+...             l_i, l_j = (subcircuit(circuit, int(n), top) for n in (node, other))     # the units, as circuits on it
+...             second[i, j] = second[j, i] = overlap(p, l_i, l_j)    # sum_x p(x) l_i(x) l_j(x)
+...         mean[i] = overlap(p, l_i)                                 # the last pair was i, i
 ...     return mean, second - np.outer(mean, mean)
->>> from pcircuit import rat_spn
->>> circuit = rat_spn([2] * 6, num_units=3, depth=2, rng=0)
->>> mean, S = plain_moments(circuit)
->>> moments = exact_moments(circuit)
+>>> from pcircuit import marginalize, overlap, rat_spn, subcircuit
+>>> circuit = rat_spn([2] * 8, num_units=3, depth=2, rng=0)
+>>> nodes = np.arange(0, circuit.num_nodes, 5)
+>>> mean, S = plain_moments(circuit, nodes)
+>>> moments = exact_moments(circuit, nodes)
 >>> bool(np.allclose(mean, moments.mean)), bool(np.allclose(S, moments.covariance(), atol=1e-14))
 (True, True)
+
+(`pcircuit.operations.products` shows `overlap` in plain lines.)  Here one recursion over the regions serves all pairs
+at once (docs/moments.md derives it), and the traces need time linear in the number of variables: S is not formed.
 
     exact_moments     mean, variances and traces at once; the rest on demand
     Moments           .covariance() dense, .operator() for S v, .eigenvalues()

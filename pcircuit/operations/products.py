@@ -18,8 +18,7 @@ products under positive weights, a pair of products for one pair per child.
     products:   M[p,p'] = prod_c M_c[u(p,c), u'(p',c)]
     sums:       M[k,l] = sum_{p,p'} W_a[k,p] W_b[l,p'] M[p,p'],     M = W_a Mp W_b^T,
 
-and likewise with three indices.  The table of a region is the memo of all products of its units, so the
-product circuit is never formed.  In a lecture:
+and likewise with three indices: the product circuit is never formed.  In a lecture:
 
 >>> def plain_overlap(a, b):
 ...     tables = []                                                    # of all regions, children before parents
@@ -44,11 +43,8 @@ m * 2**e, with 1/2 <= m < 1, or m = 0 for zero.  Multiplying adds exponents.  A 
 ordinary matrix product where a common power of two per column keeps all terms in range, and term by term
 where none does.
 
-Sums and powers of circuits: mixtures of circuits on one v-tree, squares and cubes.
-
-A mixture sum_i a_i f_i(x) of circuits on one v-tree is a circuit again: each region holds the units of all of them side
-by side, weights in blocks, and the root mixes their products.  The power f(x)^n is the product of f with itself
-(`pcircuit.operations.products`), pruned after each step.
+**Mixtures and powers.**  A mixture sum_i a_i f_i(x) of circuits on one v-tree is a circuit again: each region holds the
+units of all of them side by side, and the root mixes their products.  f(x)^n is the product of f with itself, pruned.
 """
 
 from __future__ import annotations

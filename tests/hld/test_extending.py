@@ -86,11 +86,11 @@ def together(rng, n):
     return table
 
 
-def counted_ones(detector, batch):
+def counted_ones(held, batch):
     """A witness that is no number of rows: whether category 1 of the first column is more frequent."""
     (k, n), (j, T) = (
         (np.array([one.counts[0][1]]), np.array([one.counts[0][:-1].sum()]))
-        for one in (detector.profile_, batch)
+        for one in (held.counts, batch)
     )
     return one_sided(n, k, T, j, 0.05)
 
@@ -129,19 +129,31 @@ def test_an_added_witness_is_heard_at_every_door_or_named_there(example, monkeyp
     before = monitor._races.log[-1]
     monitor.update(together(rng, 1500))
     assert monitor._races.log[-1] > before + 5
-    deaf = {
-        "circuit": hld.HLDDetector(**options, reference="circuit").fit(calm(rng, 300)),
-        "groups": hld.HLDDetector(**options).fit(calm(rng, 1200), groups=np.arange(1200) // 30),
-        "covariates": hld.HLDDetector(**options, covariates=["x5"]).fit(calm(rng, 600)),
-    }
-    for other in deaf.values():
-        assert {*own} <= {*other.test(batch[:30]).not_heard}
+    given = hld.HLDDetector(**options, covariates=["x5"]).fit(calm(rng, 3000)).test(batch)
+    assert given.witnesses["rare"].pvalue < 0.005
+    assert given.not_heard == ("largest_dependence",)
+    rows, odd = calm(rng, 3000), np.concatenate([together(rng, 200), together(rng, 200)])
+    for fitting in ({"groups": np.arange(3000) // 50}, {"order": "time"}):
+        among = hld.HLDDetector(**options).fit(rows, **fitting)
+        heard = among.test(odd)
+        assert (
+            heard.witnesses["rare"].pvalue
+            < 0.05
+            < among.test(calm(rng, 50)).witnesses["rare"].pvalue
+        )
+        assert heard.not_heard == ("levels", "ones")  # which need counts
+        among.save(tmp_path / "among.hld")
+        assert hld.load(tmp_path / "among.hld").test(odd).to_dict() == heard.to_dict()
+    circuit = hld.HLDDetector(**options, reference="circuit").fit(calm(rng, 300))
+    assert {*own} <= {*circuit.test(batch[:30]).not_heard}
     duckdb, pandas = pytest.importorskip("duckdb"), pytest.importorskip("pandas")
     connection = duckdb.connect()
     names = [f"x{v}" for v in range(6)]
     connection.register("batch", pandas.DataFrame(batch, columns=names))
-    assert {*own} <= {*hld.sql.judge(detector, connection, "batch").not_heard}
-    monkeypatch.delitem(ODDNESS, "rare")
+    counted = hld.sql.judge(detector, connection, "batch")
+    assert counted.witnesses["ones"].to_dict() == found.witnesses["ones"].to_dict()
+    assert counted.not_heard == ("magnitude", "likelihood", "rare")  # numbers of rows
+    monkeypatch.delitem(example["ODDNESS"], "rare")
     with pytest.raises(ValueError, match="rows are ranked by 'rare', which is none of magnitude"):
         hld.load(tmp_path / "model.hld")
 

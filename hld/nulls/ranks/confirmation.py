@@ -97,15 +97,23 @@ def pooled_of_norms(
 
     Shapes: norms, own_norms (3,), batch (float, float, int).
     """
+    return widest_tail(*pooled_law(k, norms, fourth, own_norms, own, batch))
+
+
+def pooled_law(
+    k: float, norms: Any, fourth: Any, own_norms: Any, own: Any, batch: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Trace, Frobenius norm and largest eigenvalue of all rows, what is compared with their law, and its stretch."""
     distance, squared, T = batch
-    N = k + T
-    within = (k - 1) * np.asarray(norms) + (T - 1) * np.asarray(own_norms)
-    trace, frobenius, largest = ((one + k * T / N * distance**2) / (N - 1) for one in within)
-    all_rows = (k * (fourth**0.25 + T / N * distance) ** 4 + T * own) / N
-    stretch = excess_of(trace, frobenius, all_rows) * (T**-3.0 + k**-3.0) / (1 / T + 1 / k) ** 2
-    return widest_tail(
-        trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch)
+    N, square = k + T, distance * distance
+    trace, frobenius, largest = (
+        ((k - 1.0) * ours + (T - 1.0) * theirs + k * T / N * square) / (N - 1.0)
+        for ours, theirs in zip(norms, own_norms, strict=True)
     )
+    all_rows = (k * (fourth**0.25 + T / N * distance) ** 4.0 + T * own) / N
+    both = 1.0 / T + 1.0 / k
+    stretch = excess_of(trace, frobenius, all_rows) * (1.0 / T**3.0 + 1.0 / k**3.0) / both**2.0
+    return trace, frobenius, largest, squared / both, np.maximum(1.0, 1.0 + stretch)
 
 
 def odd_rows_pvalue(
@@ -135,10 +143,11 @@ def odd_rows_pvalue(
     return min(out, widest_tail(*norms, scaled, stretch))  # type: ignore[call-arg]
 
 
-def excess_of(trace: float, frobenius: float, fourth: float) -> float:
+def excess_of(trace: Any, frobenius: Any, fourth: Any) -> Any:
     """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
-    square = np.maximum(2 * frobenius**2, np.finfo(float).tiny)
-    return np.where(frobenius > 0, (fourth - trace**2) / square - 1, 0.0)  # type: ignore[return-value]
+    square = np.maximum(2.0 * frobenius * frobenius, np.finfo(float).tiny)
+    excess = (fourth - trace * trace) / square - 1.0
+    return np.where(frobenius > 0.0, excess, 0.0)
 
 
 def sample_norms(rows: np.ndarray) -> np.ndarray:

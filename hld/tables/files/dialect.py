@@ -18,12 +18,13 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from hld.tables.forms import is_row_index
-from hld.tables.shown_names import listed
+from hld.tables.shown_names import in_one_line, listed
 
 SEPARATORS = (",", ";", "\t", "|")
 SNIFFED = 2**22  # bytes, in which the first row must end, as in the blocks that are read
@@ -45,7 +46,6 @@ NUMBER, COMMA, POINT = (
     re.compile(rf"[+-]?{digits}([eE][+-]?\d+)?", re.ASCII)
     for digits in (r"(\d+([.,]\d*)?|[.,]\d+)", r"\d*,\d+", r"\d*\.\d+")
 )
-MARK = "\ufeff"  # that some programs put before a header
 SHOWN_ROWS = 50  # by which the separator and the header are judged
 MARKED_ROWS = 1000  # by which the decimal mark is
 # what is missing in a text file, beside empty cells
@@ -152,15 +152,17 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
             f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
             f"expected names of columns separated by {separator!r}, or another separator (--sep)"
         )
-    first, shown = rows[0], _beside_headers(rows[1:SHOWN_ROWS], rows[0])
+    first, shown = rows[0], rows[1:SHOWN_ROWS]
     others = [one for one in SEPARATORS if one != separator and one in first[0]]
     if len(first) == 1 and others:
         raise ValueError(
             f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "
             f"{others[0]!r}: give that as the separator"
         )
-    cells = zip(*_rectangle(rows[1:] if options.has_header else rows), strict=True)
-    decimal = options.decimal or likely_decimal(cells, separator, options.missing_texts)
+    holes, decimal = {*options.missing_texts}, options.decimal or "."
+    if options.decimal is None and separator != ",":
+        columns = zip(*_rectangle(rows[1:] if options.has_header else rows), strict=True)
+        decimal = decimal_mark({*cells} - holes for cells in columns) or "."
     has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
     num_before = sum(1 for _ in itertools.takewhile(lambda row: not row, _reader(text, separator)))
     has_rows = len(rows) > options.has_header or len(head) >= SNIFFED
@@ -168,46 +170,34 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     if not options.has_header:
         return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), *known)
     _check_header(first, shown, called)
+    nameless = (
+        first.index("", 1) if first[0] and "" in first[1:] else 0
+    )  # a first one has row numbers
+    if nameless and any(len(row) > nameless and row[nameless].strip() for row in shown):
+        warnings.warn(
+            f"{called} has a column without a name behind {in_one_line(first[nameless - 1])!r}, which is not "
+            "read: give it a name, or remove it",
+            UserWarning,
+            stacklevel=4,
+        )
     return Dialect(
         separator, decimal, tuple(map(str.strip, first) if has_blanks else first), *known
     )
 
 
-def likely_decimal(
-    columns: Iterable[Iterable[Any]], separator: str, missing: Iterable[str] = ()
-) -> str:
-    """A comma where some column has numbers with commas only, and no cell is a number with a point."""
-    if separator == ",":
-        return "."
-    holes, is_found = {*missing, ""}, False
+def decimal_mark(columns: Iterable[Iterable[Any]], are_numbers: bool = False) -> str | None:
+    """A point where a cell of some columns is a number with one, else a comma where one has it, else None.
+
+    A column that is not known to be one of numbers shows a comma only if all of its cells are numbers.
+    """
+    mark = None
     for column in columns:
-        cells = {cell.strip() for cell in column if cell} - holes
+        cells = {cell.strip() for cell in column if cell}
         if any(map(POINT.fullmatch, cells)):
             return "."
-        is_found = is_found or (
-            any(map(COMMA.fullmatch, cells)) and all(map(NUMBER.fullmatch, cells))
-        )
-    return "," if is_found else "."
-
-
-def is_header_again(row: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether a row is the header, as in files that were joined: each of several cells is the name of its column."""
-    if len(names) < 2 or len(row) != len(names):
-        return False
-    return row[0].removeprefix(MARK) == names[0].removeprefix(MARK) and [*row[1:]] == [*names[1:]]
-
-
-def _beside_headers(rows: list[list[str]], names: list[str]) -> list[list[str]]:
-    """The first rows without those that are the header again, if a column of numbers shows that it is one.
-
-    Where all is text the first row may be one like the others, which occurs twice.
-    """
-    others = [row for row in rows if not is_header_again(row, names)]
-    for cells in zip(*(row for row in others if len(row) == len(names)), strict=True):
-        found = [cell.strip() for cell in cells if cell.strip()]
-        if found and all(map(NUMBER.fullmatch, found)):
-            return others
-    return rows
+        if any(map(COMMA.fullmatch, cells)) and (are_numbers or all(map(NUMBER.fullmatch, cells))):
+            mark = ","
+    return mark
 
 
 def encoding_of(head: bytes, encoding: str) -> str:

@@ -17,11 +17,6 @@ and missing in every other.
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import io
-import itertools
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,12 +25,11 @@ import numpy as np
 
 from hld.tables.calendar import PARTS
 from hld.tables.files.byte_files import called, form_of, opened, with_head
-from hld.tables.files.dialect import SHOWN_ROWS, Dialect, ReadOptions, find_dialect, likely_decimal
+from hld.tables.files.dialect import ReadOptions, decimal_mark, find_dialect
 from hld.tables.files.row_chunks import columns_of, smaller, text_chunks, together, typed_chunks
 from hld.tables.files.text_cells import as_fitted, mark_of_batch, typed_frame
 from hld.tables.schemas.columns import BinColumn, LevelColumn
 from hld.tables.schemas.encoder import TableEncoder
-from hld.tables.shown_names import in_one_line
 
 DEFAULT = ReadOptions()
 MOST_ROWS, LEAST_ROWS = 200_000, 20_000  # of a sample to learn from, by the number of columns
@@ -59,34 +53,13 @@ def read_training(
     with opened(path) as raw:
         head, file = with_head(raw)
         dialect = find_dialect(head, options, called(path))
-        _warn_of_nameless(head, dialect, called(path))
         chunks = text_chunks(file, dialect, options, called(path))
         text, total = sampled(chunks, max_rows, seed, called(path), is_series=is_series)
-    if options.decimal is None:  # the first number with a comma may come late
-        cells = (column.unique().to_pylist() for _, column in columns_of(text))
-        decimal = likely_decimal(cells, dialect.separator, options.missing_texts)
-        dialect = replace(dialect, decimal=decimal)
+    if options.decimal is None and dialect.separator != ",":  # the first comma may come late
+        holes = {*options.missing_texts}
+        cells = ({*column.unique().to_pylist()} - holes for _, column in columns_of(text))
+        dialect = replace(dialect, decimal=decimal_mark(cells) or ".")
     return typed_frame(text, dialect, options, kinds, called(path)), total
-
-
-def _warn_of_nameless(head: bytes, dialect: Dialect, name: str) -> None:
-    """Warn of a column without a name that holds something: only the first such is known to be row numbers."""
-    place = dialect.names.index("") if "" in dialect.names[1:] and dialect.names[0] else 0
-    if not place:
-        return
-    text = io.StringIO(head.decode(dialect.encoding, "ignore"), newline="")
-    with contextlib.suppress(csv.Error):  # a cell beyond what is read here
-        for row in itertools.islice(
-            csv.reader(text, delimiter=dialect.separator), 1 + dialect.num_before, SHOWN_ROWS
-        ):
-            if len(row) > place and row[place].strip():
-                warnings.warn(
-                    f"{name} has a column without a name behind {in_one_line(dialect.names[place - 1])!r}, "
-                    "which is not read: give it a name, or remove it",
-                    UserWarning,
-                    stacklevel=3,
-                )
-                return
 
 
 def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT) -> Iterator[Any]:

@@ -4,8 +4,7 @@
     {"name": [cell, ...], ...}      columns as lists of one length
 
 One value is read as a whole, because nothing in it is complete before its last byte; lines are read in blocks.  Python
-parses both: no input can end the process, whatever its depth, its names or its numbers.  A column of a block becomes an
-Arrow array where all its cells are of one type and none would be rounded, and else keeps its cells as they are.
+parses both: no input can end the process, whatever its depth, its names or its numbers.  Each cell stays as it is.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from hld.tables.column_names import distinct_names
 from hld.tables.factored import object_cells
 from hld.tables.files.dialect import ReadOptions
-from hld.tables.forms import EXACT
+from pcircuit.io.header_json import distinct_names
 
 BLOCK = 2**22  # bytes that are parsed at a time
 ROOM = 1_000_000  # cells that a table may have beside 64 for each that is written
@@ -106,38 +104,8 @@ def _columns_of_rows(rows: list[Any], name: str) -> dict[str, list[Any]]:
 
 
 def _table(columns: dict[str, list[Any]]) -> Any:
-    """Columns as an Arrow table, or as a data frame of objects where Arrow would change or refuse a cell."""
-    import pyarrow
-
-    try:
-        return pyarrow.table({name: _array(cells) for name, cells in columns.items()})
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError, UnicodeEncodeError):
-        return _frame_of_objects(columns)
-
-
-def _array(cells: list[Any]) -> Any:
-    """An Arrow array of one type; OverflowError where a whole number would be rounded."""
-    import pyarrow
-
-    if any(isinstance(cell, (list, dict)) for cell in cells):  # refused where it is looked at
-        return pyarrow.array([[]] * len(cells), pyarrow.list_(pyarrow.null()))
-    if any(isinstance(cell, float) for cell in cells):
-        if any(type(cell) is int and abs(cell) > EXACT for cell in cells):
-            raise OverflowError
-        cells = [float(cell) if type(cell) is int else cell for cell in cells]
-    return pyarrow.array(cells)
-
-
-def _frame_of_objects(columns: dict[str, list[Any]]) -> Any:
     """Columns as a data frame that keeps each cell as it is."""
     import pandas
 
-    try:
-        return pandas.DataFrame(
-            {name: object_cells(cells) for name, cells in columns.items()}, dtype=object
-        )
-    except UnicodeEncodeError:
-        odd = next(name for name in columns if not name.isprintable())
-        raise ValueError(
-            f"a column is named {odd!r}, of which a part is no character: rename it"
-        ) from None
+    cells = {name: object_cells(column) for name, column in columns.items()}
+    return pandas.DataFrame(cells, dtype=object)

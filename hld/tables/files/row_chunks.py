@@ -1,30 +1,23 @@
 """Chunks of rows as Arrow reads them: text files cell by cell, Parquet and JSON with their types.
 
-A chunk is an Arrow table, or a data frame of objects where Arrow would change cells of JSON.
+A chunk is an Arrow table, of JSON a data frame that keeps each cell as it is.
 
-Two things of text files are looked at here.  Rows that are the header again, as in files that were joined, are left
-out with a warning: as rows they would make text of every column of numbers.  And a quote ends at the next one, so one
-without an end swallows the rows up to the next, which is warned of, or all up to the end of the file, which is refused.
+A quote ends at the next one, so a file whose last quote has no end is refused: the rows behind it would be one cell.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import reprlib
-import warnings
 from collections.abc import Collection, Iterator
 from typing import Any
 
-import numpy as np
-
 from hld.tables.files.byte_files import called, form_of, opened
-from hld.tables.files.dialect import MARK, Dialect, ReadOptions, not_text
+from hld.tables.files.dialect import Dialect, ReadOptions, not_text
 from hld.tables.files.json_files import json_line_chunks, read_json
 
 ROWS, CELLS = 2**17, 2**24  # of a chunk at most
 BLOCK = 2**22  # bytes of a text file that are parsed at a time
-LEAST_LINES = 3  # inside a cell: of fewer lines all may have as many separators as a row by chance
 
 
 def need_pyarrow() -> Any:
@@ -74,22 +67,14 @@ def text_chunks(
     parse = pyarrow.csv.ParseOptions(
         delimiter=dialect.separator, newlines_in_values=True, ignore_empty_lines=not alone
     )
-    seen, is_told, is_joined = _Tail(file), False, False
+    seen = _Tail(file)
     table = None  # the last one with rows
     try:
         with pyarrow.csv.open_csv(seen, read, parse, convert) as reader:
             for batch in reader:
                 chunk = pyarrow.Table.from_batches([batch])
                 table = chunk if batch.num_rows else table
-                is_told = is_told or _warn_of_rows_in_cells(chunk, dialect, name)
-                chunk = _trimmed(chunk) if dialect.has_blanks else chunk
-                again = _headers_again(chunk) if options.has_header else None
-                if again is not None:
-                    chunk = chunk.filter(pyarrow.array(~again))
-                    if not is_joined:
-                        warn_of_headers(name)
-                    is_joined = True
-                yield chunk
+                yield _trimmed(chunk) if dialect.has_blanks else chunk
     except UnicodeDecodeError:
         raise not_text(name, dialect.encoding) from None
     except pyarrow.ArrowInvalid as error:
@@ -102,62 +87,6 @@ def text_chunks(
             ) from None
         raise _no_table(name, dialect, str(error)) from None
     _check_end(table, dialect.names[-1], seen.last, name)
-
-
-def warn_of_headers(name: str) -> None:
-    """Warn of rows that are left out, being the header of their file again."""
-    warnings.warn(
-        f"{name} has rows that are its header again, as files have that were joined: they are left out",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
-def _headers_again(chunk: Any) -> np.ndarray | None:
-    """(N,) whether rows of an Arrow table of texts are its header again; None where none is."""
-    import pyarrow.compute
-
-    found = np.ones(len(chunk), dtype=bool)
-    if len(chunk.column_names) < 2:
-        return None
-    for v, (name, cells) in enumerate(columns_of(chunk)):
-        equal = np.asarray(pyarrow.compute.equal(cells, name))
-        found &= equal if v else equal | np.asarray(pyarrow.compute.equal(cells, MARK + name))
-        if not found.any():  # mostly after the first column
-            return None
-    return found
-
-
-def _warn_of_rows_in_cells(chunk: Any, dialect: Dialect, name: str) -> bool:
-    """Warn of a cell whose lines look like rows: each has as many separators as a row has."""
-    import pyarrow.compute
-
-    for column, cells in columns_of(chunk):
-        texts = _distinct_texts(cells)
-        texts = texts.filter(pyarrow.compute.match_substring(texts, "\n"))
-        for cell in texts.to_pylist():
-            inside = cell.splitlines()[1:-1]
-            if len(inside) >= LEAST_LINES and all(
-                line.count(dialect.separator) == len(dialect.names) - 1 > 0 for line in inside
-            ):
-                warnings.warn(
-                    f"{name} has a cell of {len(inside) + 2} lines in column {column!r} that look like rows, "
-                    f"{reprlib.repr(cell)}: check its quotes, as all that follows one without an end is one "
-                    "cell up to the next",
-                    UserWarning,
-                    stacklevel=3,
-                )
-                return True
-    return False
-
-
-def _distinct_texts(cells: Any) -> Any:
-    """The texts that are in an Arrow column: of coded ones each once."""
-    import pyarrow
-
-    if not pyarrow.types.is_dictionary(cells.type):
-        return cells
-    return pyarrow.chunked_array([one.dictionary for one in cells.chunks], pyarrow.string())
 
 
 def _check_end(table: Any, column: str, tail: bytes, name: str) -> None:
@@ -212,22 +141,13 @@ def smaller(chunk: Any, rows: Any) -> Any:
 
 
 def together(chunks: list[Any]) -> Any:
-    """Chunks one below the other: what one of them lacks is missing, and cells of types that do not mix are objects."""
+    """Chunks of one file one below the other: what one of them lacks is missing."""
     import pandas
     import pyarrow
 
-    if len(chunks) == 1:
-        return chunks[0]
-    if all(hasattr(chunk, "column_names") for chunk in chunks):
-        with contextlib.suppress(
-            pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError
-        ):
-            return pyarrow.concat_tables(chunks, promote_options="permissive").combine_chunks()
-    frames = [
-        chunk if hasattr(chunk, "iloc") else pandas.DataFrame(chunk.to_pydict(), dtype=object)
-        for chunk in chunks
-    ]
-    return pandas.concat(frames, ignore_index=True)
+    if hasattr(chunks[0], "iloc"):
+        return pandas.concat(chunks, ignore_index=True)
+    return pyarrow.concat_tables(chunks).combine_chunks()
 
 
 def _trimmed(table: Any) -> Any:
@@ -267,7 +187,7 @@ def _json_value(file: Any, name: str, options: ReadOptions) -> Iterator[Any]:
         yield from json_line_chunks(io.BytesIO(data), name, options)
     else:
         names = options.chosen(tuple(one for one, _ in columns_of(table)), name)
-        yield table.select(names) if hasattr(table, "select") else table[names]
+        yield table[names]
 
 
 def _no_table(name: str, dialect: Dialect, said: str) -> ValueError:

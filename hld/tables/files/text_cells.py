@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hld.tables.factored import Factored, object_cells
-from hld.tables.files.dialect import COMMA, POINT, Dialect, ReadOptions
+from hld.tables.files.dialect import Dialect, ReadOptions, decimal_mark
 from hld.tables.forms import EXACT, arrow_column
 from hld.tables.schemas.columns import BINNED, LevelColumn
 from hld.tables.schemas.encoding import UNSEEN
@@ -47,7 +47,6 @@ def typed_frame(
     import pandas
 
     kinds, codes, columns = kinds or {}, dict[str, Any](), dict[str, Any]()
-    numbers = _numbers(options.na_values)
     for name in table.column_names:
         cells = _without(table[name], options.missing_texts)
         pair = None if kinds.get(name) in NUMBERS else _equal_pair(cells)
@@ -56,14 +55,6 @@ def typed_frame(
             columns[name] = pandas.array(cells.to_numpy(), dtype="string")
             continue
         columns[name] = _typed(cells, dialect.decimal)
-        alike = [
-            cell
-            for cell in (cells.unique().drop_null().to_pylist() if numbers else ())
-            if _is_one_of(cell, numbers, dialect.decimal)
-        ]
-        rest = _typed(_without(cells, alike), dialect.decimal) if alike else columns[name]
-        if rest.dtype != "string":  # -999.00 is missing where -999 is, if all cells are numbers
-            columns[name] = rest
     untold = [name for name in codes if kinds.get(name) != "categorical"]
     if untold:
         one, other = codes[untold[0]]
@@ -189,19 +180,15 @@ def as_fitted(
 
     Returns (N,).
     """
-    numbers = _numbers(stated) if stated and is_of_numbers(fitted) else []
     if not hasattr(column, "to_pylist"):
         codes, levels = column.factorize()
         cells: Any = Factored(codes, np.asarray(levels, dtype=object))
     elif (parsed := _parsed(column, fitted, decimal, missing)) is not None:
-        return np.where(np.isin(parsed, numbers), np.nan, parsed) if numbers else parsed
+        return parsed
     else:
-        cells = arrow_column(column, "" if fitted is None else fitted.name)
+        cells = arrow_column(column)
     if missing or stated:
-        alike = [
-            cell for cell in cells.levels.tolist() if numbers and _is_one_of(cell, numbers, decimal)
-        ]
-        cells = _with_holes(cells, fitted, frozenset(missing), frozenset([*stated, *alike]))
+        cells = _with_holes(cells, fitted, frozenset(missing), frozenset(stated))
     if fitted is None:
         return cells
     if fitted.kind in TIMES:
@@ -222,24 +209,17 @@ def _parsed(column: Any, fitted: Any, decimal: str, missing: Collection[str]) ->
         found = plain_doubles(cells, decimal)
         return None if found is None else found.to_numpy()
     with contextlib.suppress(pyarrow.ArrowInvalid):
-        return arrow_column(cells.cast(pyarrow.timestamp("us")), fitted.name)
+        return arrow_column(cells.cast(pyarrow.timestamp("us")))
     return None
 
 
 def mark_of_batch(columns: Iterable[tuple[str, Any]], fitted: dict[str, Any]) -> str | None:
-    """The decimal mark that the columns of numbers in a chunk of a batch show; None where they show none.
+    """The decimal mark that the columns of numbers in a chunk of a batch show; None where they show none."""
+    import pyarrow.compute
 
-    One cell such as 12,34 settles it, unless another one has a point.
-    """
-    found = None
-    for name, column in columns:
-        if is_of_numbers(fitted.get(name)):
-            cells = column.cast("string")
-            if _match("any", cells, rf"^\s*{POINT.pattern}\s*$"):
-                return "."
-            if found is None and _match("any", cells, rf"^\s*{COMMA.pattern}\s*$"):
-                found = ","
-    return found
+    found = [cells.cast("string") for name, cells in columns if is_of_numbers(fitted.get(name))]
+    marked = (one.filter(pyarrow.compute.match_substring_regex(one, "[.,]")) for one in found)
+    return decimal_mark((one.unique().to_pylist() for one in marked), are_numbers=True)
 
 
 def is_of_numbers(fitted: Any) -> bool:
@@ -251,20 +231,6 @@ def is_of_numbers(fitted: Any) -> bool:
     return not any(isinstance(one, str) for one in fitted.levels) and (
         bool(fitted.levels) or not fitted.rare
     )
-
-
-def _numbers(texts: Collection[str]) -> list[float]:
-    """The numbers among texts that are missing, as pandas finds them."""
-    found = []
-    for text in texts:
-        with contextlib.suppress(ValueError):
-            found.append(float(text))
-    return found
-
-
-def _is_one_of(cell: str, numbers: list[float], decimal: str) -> bool:
-    """Whether a text cell stands for one of some numbers."""
-    return cell not in WORDS and _number(cell, decimal, False) in numbers
 
 
 def _with_holes(

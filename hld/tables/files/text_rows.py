@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.files.dialect import COMMA, POINT, Dialect, is_header_again
+from hld.tables.files.dialect import Dialect, decimal_mark
 from hld.tables.files.text_cells import is_of_numbers
 
 
 def text_rows(
     lines: Iterable[str], dialect: Dialect, called: str, *, has_header: bool = True
-) -> Iterator[list[str] | None]:
-    """The rows of a text, empty ones aside; None for rows that are the header again, as in texts that were joined."""
-    width, number, names = len(dialect.names), 0, list(dialect.names)
+) -> Iterator[list[str]]:
+    """The rows of a text, empty ones aside."""
+    width, number = len(dialect.names), 0
     style: dict[str, Any] = {"delimiter": dialect.separator, "skipinitialspace": dialect.has_blanks}
     reader = csv.reader(lines, strict=True, **style)
     try:
@@ -32,7 +32,7 @@ def text_rows(
                     f"{reader.line_num} has {len(cells)} cells, expected {width} as in the first"
                 )
             if cells and (number or not has_header):
-                yield None if has_header and is_header_again(cells, names) else cells
+                yield cells
             number += bool(cells)
     except csv.Error as error:
         raise ValueError(
@@ -41,20 +41,10 @@ def text_rows(
 
 
 def mark_of_rows(rows: Sequence[list[str]], dialect: Dialect, fitted: dict[str, Any]) -> str | None:
-    """The decimal mark in the columns of numbers of some rows: a point where one has it, else a comma where one has it.
-
-    None where they show none, and where commas separate the cells.
-    """
-    if dialect.separator == ",":
-        return None
-    mark = None
-    for v in (v for v, name in enumerate(dialect.names) if is_of_numbers(fitted.get(name))):
-        for cell in {row[v].strip() for row in rows}:
-            if POINT.fullmatch(cell):
-                return "."
-            if COMMA.fullmatch(cell):
-                mark = ","
-    return mark
+    """The decimal mark in the columns of numbers of some rows; None where they show none, or commas separate cells."""
+    numbers = [v for v, name in enumerate(dialect.names) if is_of_numbers(fitted.get(name))]
+    cells = ([row[v] for row in rows] for v in numbers)
+    return None if dialect.separator == "," else decimal_mark(cells, are_numbers=True)
 
 
 class Texts:

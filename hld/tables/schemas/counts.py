@@ -72,7 +72,7 @@ from pcircuit.io.archive import finite_array
 
 MISSING_SHARE = 0.1  # of the level, where anything is missing
 _BLOCK = 4096  # terms of a tail added at a time
-_NEGLIGIBLE = 1e-18
+_NEGLIGIBLE, TINY = 1e-18, 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def count_pvalue(
 
 @dataclass(frozen=True, kw_only=True)
 class CountTest:
-    """The outcome of comparing counts with those of other rows, and its share of the level."""
+    """The outcome of comparing counts with those of other rows, and its share of the level; of any, without a law."""
 
     pvalue: float
     share: float
@@ -139,22 +139,15 @@ class CountTest:
         return {one.name: getattr(self, one.name) for one in fields(self) if one.compare}
 
 
-def compare_missing(
-    num_train: int,
-    train_missing: list[int] | tuple[int, ...],
-    num_rows: int,
-    missing: list[int],
-) -> CountTest:
-    """Compare the missing values of a batch with those of training.
+def compare_missing(num_train: Any, train_missing: Any, num_rows: int, missing: Any) -> CountTest:
+    """Compare the missing values of a batch with those of other rows, whose number may differ by column.
 
     Shapes: train_missing (V,), missing (V,).
     """
-    pvalues = tuple(
-        count_pvalue(num_train + num_rows, int(k) + int(j), num_rows, int(j))
-        for k, j in zip(train_missing, missing, strict=True)
-    )
-    n, T = (np.full(len(pvalues), rows, dtype=np.int64) for rows in (num_train, num_rows))
-    return of_columns(pvalues, n, np.asarray(train_missing), T, np.asarray(missing), MISSING_SHARE)
+    k, j = np.asarray(train_missing), np.asarray(missing)
+    n, T = (np.broadcast_to(rows, k.shape).astype(np.int64) for rows in (num_train, num_rows))
+    each = zip(*(one.tolist() for one in (n + T, k + j, T, j)), strict=True)
+    return of_columns(tuple(count_pvalue(*one) for one in each), n, k, T, j, MISSING_SHARE)
 
 
 def of_columns(
@@ -340,7 +333,9 @@ def smallest_law(N: Any, K: Any, T: Any, *, is_two_sided: bool = True) -> Smalle
     N, odd, few, is_mirrored, times = _different(
         *(one[is_listed] for one in (N, odd, few, is_mirrored))
     )
-    points, masses = _tails(N, odd, few, is_mirrored, is_two_sided)
+    N, odd, few, is_mirrored = (one[:, None].astype(float) for one in (N, odd, few, is_mirrored))
+    most = int(np.minimum(odd, few).max())
+    points, masses = count_tails(N, odd, few, is_mirrored > 0, is_two_sided, most)
     masses = masses * times[:, None]
     points, masses = points[points <= 1], masses[points <= 1]
     order = np.argsort(points)
@@ -357,26 +352,22 @@ def _different(*margins: np.ndarray) -> tuple[np.ndarray, ...]:
     return *(one[starts] for one in margins), np.diff(np.append(starts, len(order)))
 
 
-def _tails(
-    N: np.ndarray, a: np.ndarray, b: np.ndarray, is_mirrored: np.ndarray, is_two_sided: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """p-values that counts lead to, and the probabilities of the counts; those on the other side are above 1.
+def count_tails(
+    N: Any, a: Any, b: Any, is_mirrored: Any, is_two_sided: bool, most: int
+) -> tuple[Any, Any]:
+    """(e, most + 1) p-values that counts lead to, those on the other side above 1, and the probabilities of the counts.
 
-    The count is that of the rarer side among the smaller part, 0 ... min(a, b); it falls where the count in the batch
-    rises if one of the two, but not both, is the other way round.
+    The count is that of the rarer side among the smaller part, 0 ... min(a, b) of (e, 1); it falls where the count in
+    the batch rises if one of the two, but not both, is the other way round.  Operations of arrays alone, as in
+    `hld.results.largest_dependence.mean_tails`.
     """
-    most = int(np.minimum(a, b).max())
-    j, (N, a, b) = (
-        np.arange(most + 1, dtype=float),
-        (one[:, None].astype(float) for one in (N, a, b)),
-    )
-    few, many = np.minimum(a, b), np.maximum(a, b)
+    few, many, j = np.minimum(a, b), np.maximum(a, b), np.arange(most + 1.0)
     i = j[:-1]
-    # P(0), at least 2^-40
-    none = np.where(i < few, (N - many - i) / np.maximum(N - i, 1), 1.0).prod(axis=1, keepdims=True)
-    ratios = np.maximum((a - i) * (b - i), 0.0) / ((i + 1) * (N - a - b + i + 1))
-    p = np.concatenate([none, none * np.cumprod(np.where(i < few, ratios, 0.0), axis=1)], axis=1)
-    above, below = np.cumsum(p[:, ::-1], axis=1)[:, ::-1], np.cumsum(p, axis=1)
-    if is_two_sided:
-        return np.where(j <= few, 2 * np.minimum(above, below), np.inf), p
-    return np.where(j <= few, np.where(is_mirrored[:, None], below, above), np.inf), p
+    shares = np.where(i < few, np.maximum((N - many - i) / np.maximum(N - i, 1.0), TINY), 1.0)
+    none = np.log(shares).sum(axis=1, keepdims=True)  # of P(0), at least 2^-40
+    ratios = (a - i) * (b - i) / ((i + 1.0) * np.maximum(N - a - b + i + 1.0, 1.0))
+    steps = np.cumsum(np.log(np.where(i < few, np.maximum(ratios, TINY), TINY)), axis=1)
+    p = np.where(j <= few, np.exp(none + np.concatenate([0.0 * none, steps], axis=1)), 0.0)
+    below, above = np.cumsum(p, axis=1), np.flip(np.cumsum(np.flip(p, 1), axis=1), 1)
+    points = 2.0 * np.minimum(above, below) if is_two_sided else np.where(is_mirrored, below, above)
+    return np.where(j <= few, points, 2.0), p

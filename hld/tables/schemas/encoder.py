@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from hld.tables.schemas.encoding import EncodingReport
     from hld.tables.schemas.quality import DataQuality
 
+FARTHEST, SMALLEST = 1e6, 1e-9  # ranges beyond training; a range, relative to the numbers in it
+
 
 @dataclass(frozen=True)
 class TableEncoder:
@@ -282,14 +284,33 @@ class TableEncoder:
                     found[:, v] = numbers_in(self.columns[v], arrays[v])
         return found
 
+    def values(self, codes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """What a circuit of densities reads: numbers in columns with bins, codes in the others, NaN where missing.
+
+        Parameters
+        ----------
+        codes, numbers : (N, V) arrays
+            What `encode_counting` and `numbers` make of a table.
+
+        Returns
+        -------
+        (N, V) float array
+            Numbers more than `FARTHEST` ranges of training beyond it stand at that distance, infinite ones too.
+        """
+        found = np.where(codes < 0, np.nan, codes)
+        for v, column in enumerate(self.columns):
+            if column.kind in BINNED:
+                reach = FARTHEST * max(
+                    column.high - column.low, SMALLEST * abs(column.high), 1e-100
+                )
+                inside = np.clip(numbers[:, v], column.low - reach, column.high + reach)
+                found[:, v] = np.where(codes[:, v] < 0, np.nan, inside)
+        return found
+
     def check(
         self,
         table: Any,
         trained: tuple[Any, ...] | None = None,
-        *,
-        kept: Any = None,
-        is_tested: bool = True,
-        marks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, DataQuality]:
         """Turn a batch into evidence and say how it differs from training.
 
@@ -298,24 +319,14 @@ class TableEncoder:
         table : (N, V) array of any dtype, list of rows, or data frame
         trained : (int, sequence of V int), optional
             Rows of training, and how many of their cells were missing: the batch's are tested against these.
-        kept, is_tested : see `schemas.quality.data_quality`
-        marks : see `encode_counting`
 
         Returns
         -------
         codes : (N, V) integer array
         DataQuality
         """
-        codes, report, absent, extra = self.encode_counting(table, marks)
-        return codes, data_quality(
-            self.columns,
-            trained,
-            report,
-            absent,
-            extra,
-            kept=kept,
-            is_tested=is_tested,
-        )
+        codes, *found = self.encode_counting(table)
+        return codes, data_quality(self.columns, trained, *found, missing=trained)
 
     def decode(self, codes: Any) -> np.ndarray:
         """Turn evidence back into rows of a table.

@@ -81,6 +81,12 @@ class EncodingReport:
     num_rare: np.ndarray
     num_odd: np.ndarray
 
+    def of_columns(self, shown: list[int]) -> EncodingReport:
+        """The counts of some of the columns."""
+        return EncodingReport(
+            self.num_rows, *(getattr(self, one.name)[shown] for one in fields(self)[1:])
+        )
+
     def __add__(self, other: object) -> EncodingReport:
         """The counts of two parts of a table together."""
         return EncodingReport(

@@ -205,18 +205,17 @@ def data_quality(
     absent: Any = (),
     extra: Any = (),
     *,
+    missing: tuple[Any, Any] | None = None,
     kept: KeptValues | None = None,
-    is_tested: bool = True,
 ) -> DataQuality:
-    """The data quality of a batch.
+    """The data quality of a batch, compared with rows and missing cells (V,) and new values, where these are given.
 
     Shapes: trained (int, sequence of V int).
     """
     tested = new = None
-    if trained is not None and is_tested and report.num_rows:
-        rows, missing = trained
-        tested = compare_missing(rows, missing, report.num_rows, report.num_missing.tolist())
-    if kept is not None and is_tested and report.num_rows:
+    if missing is not None and report.num_rows:
+        tested = compare_missing(*missing, report.num_rows, report.num_missing)
+    if kept is not None and report.num_rows:
         new = compare_new(
             kept,
             report.num_rows - report.num_missing,

@@ -73,7 +73,7 @@ The ways to make the members of a mixture, so that they err differently.
   batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
   may be worth more than many trees, so it may take half of what is left of the search, and fewer epochs where that is
   needed; then it ends after eight if it is too far behind the best model so far to make up for it (`promised`).  A
-  multiplication counts half, as matrix products do about twice as many in the time of EM (`benchmarks.bench_work`);
+  multiplication counts half, as matrix products do about twice as many in the time of EM;
 * a kernel around every row (`row_kernels`), one member for each of some bandwidths: no learning, and next to nothing
   for most rows, but tens of nats for those that are nearly copies of others.
 """

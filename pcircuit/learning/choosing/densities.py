@@ -1,79 +1,234 @@
-"""Learning circuits of densities in one call: size and smoothing by rows that EM does not see, then many models.
+r"""Learning circuits of densities in one call: what each model says of rows that it did not see decides.
 
-1. *Size.*  Hidden Chow-Liu trees with K = 4, 8, 16, ... states, until the validation rows gain nothing.
-2. *Smoothing.*  The same K with other weights of the columns' own means and variances.
-3. *Many models.*  The same on bootstrap samples of the rows, whose trees and start values differ.  Their average has
-   the higher likelihood, since they err in different ways; as long as one more helps, it stays.
+The rows are divided into five parts.  A *way* to learn, such as a tree with 8 states, is fitted five times, each time
+without one of the parts, which stops its EM and tells how good it is: every row is judged by a model that did not see
+it.  So few rows are enough to learn from and to choose by.
+
+1. *Trees.*  Hidden Chow-Liu trees with K = 4, 8, 16, ... states, until the rows gain nothing; then other weights of
+   the columns' own means and variances.
+2. *Blocks.*  Mixtures of multivariate normal distributions (`pcircuit.learning.normal_blocks`) with 1, 2, 4, ...
+   products, until the rows gain nothing; then other weights of the covariance of all rows.
+3. *Together.*  The mixture of all these models: those of one way have equal weights, and the weights q of the ways
+   maximise what the rows say, by EM (Smyth and Wolpert 1999),
+
+.. math:: \sum_n \ln \sum_w q_w \, p_w(x_n), \qquad p_w \text{ without the part of row } n .
+
+4. *Again.*  New divisions make more models of the ways that count.  Models of one way err in different ways, so that
+   their average has the higher likelihood; as long as that helps there are more.
+
+With many rows one part judges, and only ways that count are fitted five times.
+
+References
+----------
+Smyth and Wolpert (1999), Linearly combining density estimators via stacking, Machine Learning 36.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcircuit.arguments import Floats
+from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import Circuit, Mixture
-from pcircuit.inference.likelihood import log_likelihood
-from pcircuit.learning.choosing.fits import Rows, Size, fitted_from
+from pcircuit.learning.choosing.fits import (
+    Rows,
+    Size,
+    fitted_from,
+    until_worse,
+)
 from pcircuit.learning.choosing.search import LearnSearch, Trial
+from pcircuit.learning.em import fit_em
+from pcircuit.learning.normal_blocks import BlockSteps
 from pcircuit.learning.start_circuits import hclt
+from pcircuit.leaves import Gaussian
 from pcircuit.leaves.choice import families_of
 
-SIZES = (4, 8, 16, 32)
-SMOOTHING = (1.0, 10.0, 0.1)
-PATIENCE = 3  # models that do not help before no more are tried
+SIZES, SMOOTHING = (4, 8, 16, 32), (1.0, 10.0, 0.1)
+PRODUCTS, PRIOR_ROWS = (1, 2, 4, 8, 16, 32), (0.3, 0.1, 1.0)  # the latter for each column
+PARTS = 5
+MANY_ROWS = 2000  # from which on one part judges
+BLOCK_EPOCHS = 4  # of EM between looks
+LEAST_WEIGHT = 0.02  # of a way that is fitted again
+WEIGHT_STEPS = 200
+
+
+class Way(NamedTuple):
+    """How models are made: the kind, and its size and smoothing."""
+
+    kind: str
+    size: Size
+
+
+class Found(NamedTuple):
+    """What a way has made: its models, and ln of what judging rows say of it, those of each division."""
+
+    models: list[Any]
+    logs: list[Floats]
+    epochs: list[int]
+
+    @property
+    def mean_logs(self) -> Floats:
+        """(n,) ln of the mean over divisions of the likelihood of each row under the model that did not see it."""
+        return np.asarray(np.logaddexp.reduce(self.logs, axis=0) - np.log(len(self.logs)))
+
+
+class _Division:
+    """Rows divided into parts, and the fits without one of them."""
+
+    def __init__(
+        self,
+        table: Floats,
+        held: Floats | None,
+        families: Any,
+        search: LearnSearch,
+        generator: np.random.Generator,
+        n_jobs: int | None,
+        note: Callable[[Trial], float],
+    ) -> None:
+        self.table, self.held, self.families, self.search = table, held, families, search
+        self.generator, self.n_jobs, self.note = generator, n_jobs, note
+        self.parts: Ints = generator.permutation(len(table)) % min(PARTS, len(table))
+
+    def judging(self, number: int) -> Floats:
+        """The rows that judge the fit without one part."""
+        return self.table[self.parts == number] if self.held is None else self.held
+
+    def fitted(self, way: Way, number: int) -> tuple[Any, Trial]:
+        """A model of a way, without one part."""
+        table, size, search = self.table[self.parts != number], way.size, self.search
+        nothing = np.zeros(0, dtype=np.int64)
+        rows = Rows(
+            table, table, np.ones(len(table)), self.judging(number), nothing, nothing, self.n_jobs
+        )
+        if way.kind == "blocks":
+            least = size.pseudocount * sum(family is Gaussian for family in self.families)
+            blocks = BlockSteps(table, self.families, size.num_latents, least, self.generator)
+
+            def step(_: Any, epochs: int) -> tuple[Any, Floats]:
+                history = [blocks.step() for _ in range(epochs)]
+                return blocks.model, np.array(history)
+
+            found = until_worse(blocks.model, step, rows, search, BLOCK_EPOCHS, (way.kind, *size))
+        else:
+            seed = int(self.generator.integers(2**32))
+            start = hclt(table, size.num_latents, leaves=self.families, rng=seed)
+            found = fitted_from(rows, start, size, search, way.kind)
+        self.note(found[1])
+        return found
+
+    def found(self, way: Way, numbers: range) -> Found:
+        """Models of a way without each of some parts, and what the rows of these say."""
+        fits = [self.fitted(way, number) for number in numbers]
+        models = [model for model, _ in fits]
+        logs = [
+            model.log_likelihood(self.judging(number), n_jobs=self.n_jobs)
+            for number, model in zip(numbers, models, strict=True)
+        ]
+        if self.held is not None:
+            judged = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
+        else:
+            judged = np.empty(len(self.table))
+            for number, own in zip(numbers, logs, strict=True):
+                judged[self.parts == number] = own
+            judged = judged[self.parts < len(numbers)]
+        epochs = [int(trial.epochs[np.argmax(trial.validation)]) for _, trial in fits]
+        return Found(models, [judged], epochs)
 
 
 def learned_densities(
     table: Floats,
-    held: Floats,
+    held: Floats | None,
     leaves: Any,
     search: LearnSearch,
     generator: np.random.Generator,
     n_jobs: int | None,
     note: Callable[[Trial], float],
-) -> tuple[Circuit, Mixture | None]:
-    """The best circuit, and the average of many where that is better.
+) -> tuple[Circuit, Mixture | None, Floats]:
+    """The best tree, learned from all rows; the mixture where that is better; and what judging rows say of the latter.
 
     Shapes: table (N, V), held (M, V).
     """
-    families = families_of(leaves, np.concatenate([table, held]))
+    families = families_of(leaves, table if held is None else np.concatenate([table, held]))
 
-    def fitted(rows: Floats, size: Size, name: str) -> tuple[Circuit, Trial]:
-        seed = int(generator.integers(2**32))
-        start = hclt(rows, size.num_latents, leaves=families, rng=seed)
-        nothing = np.zeros(0, dtype=np.int64)
-        given = Rows(rows, rows, np.ones(len(rows)), held, nothing, nothing, n_jobs)
-        found = fitted_from(given, start, size, search, name)
-        note(found[1])
-        return found
+    def divided() -> _Division:
+        return _Division(table, held, families, search, generator, n_jobs, note)
 
-    sizes = SIZES if search.num_latents == LearnSearch().num_latents else search.num_latents
-    smoothing = (
-        SMOOTHING if search.pseudocounts == LearnSearch().pseudocounts else search.pseudocounts
+    division, usual = divided(), LearnSearch()
+    numbers = range(PARTS if len(table) < MANY_ROWS else 1)
+    found: dict[Way, Found] = {}
+
+    def score(way: Way) -> float:
+        if way not in found:
+            found[way] = division.found(way, numbers)
+        return float(found[way].logs[0].mean())
+
+    def best(kind: str, sizes: Any, smoothing: Any) -> Way:
+        way = Way(kind, Size(sizes[0], smoothing[0]))
+        for num_latents in sizes[1:]:
+            larger = Way(kind, Size(num_latents, smoothing[0]))
+            if not score(larger) > score(way) + search.tolerance:
+                break
+            way = larger
+        for pseudocount in smoothing[1:]:
+            other = Way(kind, Size(way.size.num_latents, pseudocount))
+            way = other if score(other) > score(way) + search.tolerance else way
+        score(way)
+        return way
+
+    tree = best(
+        "tree",
+        SIZES if search.num_latents == usual.num_latents else search.num_latents,
+        SMOOTHING if search.pseudocounts == usual.pseudocounts else search.pseudocounts,
     )
-    best = fitted(table, Size(sizes[0], smoothing[0]), "size")
-    for num_latents in sizes[1:]:
-        larger = fitted(table, Size(num_latents, smoothing[0]), "size")
-        if not larger[1].best > best[1].best + search.tolerance:
+    start = hclt(table, tree.size.num_latents, leaves=families, rng=generator)
+    epochs = int(np.median(found[tree].epochs))
+    circuit, _ = fit_em(
+        start, table, num_epochs=epochs, pseudocount=tree.size.pseudocount, n_jobs=n_jobs
+    )
+    if search.num_trees == 1:
+        return circuit, None, found[tree].logs[0]
+    if sum(family is Gaussian for family in families) > 1:
+        best("blocks", [m for m in PRODUCTS if m == 1 or m * PARTS <= len(table)], PRIOR_ROWS)
+    weights, value = _stacked(found)
+    kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT}
+    if len(numbers) < PARTS:
+        for way, own in kept.items():
+            own.models.extend(division.found(way, range(1, PARTS)).models)
+    for _ in range(search.num_trees // PARTS - 1 if len(numbers) == PARTS else 0):
+        division = divided()
+        for way, own in kept.items():
+            more = division.found(way, numbers)
+            own.models.extend(more.models)
+            own.logs.extend(more.logs)
+        before, (weights, value) = value, _stacked(kept)
+        if not value > before + search.tolerance:
             break
-        best = larger
-    for pseudocount in smoothing[1:]:
-        other = fitted(table, Size(best[1].num_latents, pseudocount), "smoothing")
-        best = other if other[1].best > best[1].best + search.tolerance else best
-    size = Size(best[1].num_latents, best[1].pseudocount)
-    models, logs = [best[0]], log_likelihood(best[0], held, n_jobs=n_jobs)
-    total, misses = logs, 0
-    for _ in range(search.num_trees - 1):
-        drawn = table[generator.integers(len(table), size=len(table))]
-        circuit, _ = fitted(drawn, size, "bootstrap")
-        more = np.logaddexp(total, log_likelihood(circuit, held, n_jobs=n_jobs))
-        gain = (more - np.log(len(models) + 1)).mean() - (total - np.log(len(models))).mean()
-        misses = 0 if gain > search.tolerance else misses + 1
-        if gain > 0:
-            models, total = [*models, circuit], more
-        if misses >= PATIENCE:
-            break
-    return best[0], Mixture(models) if len(models) > 1 else None
+    weights, value = _stacked(kept)
+    if not value > found[tree].logs[0].mean() + search.tolerance:
+        return circuit, None, found[tree].logs[0]
+    members = [
+        (model, weights[way] / len(own.models)) for way, own in kept.items() for model in own.models
+    ]
+    mixture = Mixture([model for model, _ in members], [weight for _, weight in members])
+    return circuit, mixture, _log_mixture(kept, weights)
+
+
+def _stacked(found: dict[Way, Found]) -> tuple[dict[Way, float], float]:
+    """Weights of the ways, and the mean log-likelihood of the judging rows with these."""
+    logs = np.stack([own.mean_logs for own in found.values()], axis=1)
+    weights = np.full(logs.shape[1], 1 / logs.shape[1])
+    likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
+    for _ in range(WEIGHT_STEPS):
+        joint = likelihoods * weights
+        weights = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+    named = dict(zip(found, weights.tolist(), strict=True))
+    return named, float(_log_mixture(found, named).mean())
+
+
+def _log_mixture(found: dict[Way, Found], weights: dict[Way, float]) -> Floats:
+    """(n,) ln of the mixture of the ways at the judging rows."""
+    with np.errstate(divide="ignore"):
+        logs = [np.log(weights[way]) + own.mean_logs for way, own in found.items()]
+    return np.asarray(np.logaddexp.reduce(logs, axis=0))

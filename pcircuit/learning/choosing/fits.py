@@ -98,7 +98,7 @@ def fitted_from(
             n_jobs=rows.n_jobs,
         )
 
-    return _until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
+    return until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
 
 
 def fitted_parts(
@@ -148,7 +148,7 @@ def fitted_parts(
         )
         return Mixture([circuit for circuit, _ in fits], shares), np.array([mean])
 
-    return _until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
+    return until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
 
 
 def fitted_together(
@@ -166,7 +166,7 @@ def fitted_together(
             n_jobs=rows.n_jobs,
         )
 
-    return _until_worse(
+    return until_worse(
         mixture, step, rows, search, JOINT_BETWEEN_LOOKS, ("all trees together", *size)
     )
 
@@ -224,7 +224,7 @@ def fitted_kernels(
     )
 
 
-def _until_worse(
+def until_worse(
     model: Any,
     step: Callable[[Any, int], tuple[Any, Floats]],
     rows: Rows,
@@ -237,7 +237,7 @@ def _until_worse(
     looks: list[tuple[int, float, float]] = []
     for epochs in range(0, search.num_epochs, between):
         model, history = step(model, min(between, search.num_epochs - epochs))
-        mean = float(log_likelihood(model, rows.held, n_jobs=rows.n_jobs).mean())
+        mean = float(model.log_likelihood(rows.held, n_jobs=rows.n_jobs).mean())
         looks.append((min(epochs + between, search.num_epochs), float(history[-1]), mean))
         best, highest = (model, mean) if mean > highest or not looks[:-1] else (best, highest)
         passed, misses = (

@@ -162,10 +162,8 @@ def learn(
             )
         table = float_table(data)
         held = None if validation is None else float_table(validation, "validation")
-        if held is None:
-            order = generator.permutation(len(table))
-            held_rows = min(max(int(HELD_SHARE * len(table)), 1), MOST_HELD)
-            held, table = table[np.sort(order[:held_rows])], table[np.sort(order[held_rows:])]
+        if len(table) < 2:
+            raise ValueError("`data` must have at least two rows to choose by, found one")
         with EMWatch(progress=check_flag(progress, "progress")).bar(
             search.num_trees + 5
         ) as advance:
@@ -175,8 +173,9 @@ def learn(
                 advance(trial.best)
                 return trial.best
 
-            best, several = learned_densities(table, held, leaves, search, generator, n_jobs, noted)
-        logs = log_likelihood(several or best, held, n_jobs=n_jobs)
+            best, several, logs = learned_densities(
+                table, held, leaves, search, generator, n_jobs, noted
+            )
         error = float(logs.std() / np.sqrt(max(len(logs) - 1, 1)))
         return Learned(best, several, float(logs.mean()), error, tuple(trials))
     rows = _split(data, validation, num_categories, generator, n_jobs)

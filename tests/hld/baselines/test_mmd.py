@@ -19,7 +19,7 @@ from hld.baselines.mmd import (
     product_kernel,
     smoothed,
 )
-from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, rat_spn, sample
+from pcircuit import Circuit, InputRegion, StructureError, rat_spn, sample
 
 TRIALS, SPECTRAL_TRIALS = 500, 200
 CIRCUITS = zoo.circuits()
@@ -33,18 +33,6 @@ def circuit():
 def kernel_matrix(bandwidth, left, right):
     """k by its definition, one row of pairs at a time."""
     return np.array([np.exp(-(x != right).sum(axis=1) / bandwidth) for x in left])
-
-
-def independent(tables):
-    """Independent variables with the given probabilities."""
-    vtree = VTree.balanced(len(tables))
-    regions = [
-        InputRegion(v, [tables[v]])
-        if v >= 0
-        else InnerRegion([[0] * len(vtree.children(r))], [[1.0]])
-        for r, v in enumerate(vtree.variables.tolist())
-    ]
-    return Circuit(vtree, regions)
 
 
 # -- exactness -----------------------------------------------------------------------------------------------
@@ -101,7 +89,7 @@ def test_mmd_between_circuits(circuit):
 
 def test_the_default_bandwidth_is_that_of_the_seed():
     """Distances of three fair coins are 1 or 2 equally often: which of them is the median depends on the rows drawn."""
-    coins = independent([[0.5, 0.5]] * 3)
+    coins = zoo.independent([[0.5, 0.5]] * 3)
     found = {seed: mmd_squared(coins, [[0, 1, 0]], rng=seed) for seed in range(8)}
     by_bandwidth = [mmd_squared(coins, [[0, 1, 0]], bandwidth=width) for width in (1.0, 2.0)]
     assert set(found.values()) == set(by_bandwidth)
@@ -114,7 +102,7 @@ def test_many_variables(bandwidth):
     """784 independent variables: the expectations are products, far below the smallest double for s = 0.5."""
     rng = np.random.default_rng(0)
     tables = rng.dirichlet(np.ones(4), size=784)
-    circuit = independent(tables)
+    circuit = zoo.independent(tables)
     test = MMDTest(circuit, bandwidth=bandwidth, rng=0, num_resamples=19)
     codes = np.arange(4.0)[:, None]
     one = kernel_matrix(test.bandwidth, codes, codes)
@@ -197,9 +185,9 @@ def test_a_clear_shift_is_seen_and_a_typical_batch_passes(circuit, null):
 
 def test_equal_batches_count_as_ties():
     """A circuit with two equally likely states and T = 1: every batch has the same statistic, so p = 1."""
-    test = MMDTest(independent([[0.5, 0.5]]), bandwidth=1.0, rng=0, num_resamples=99)
+    test = MMDTest(zoo.independent([[0.5, 0.5]]), bandwidth=1.0, rng=0, num_resamples=99)
     assert test([[0]]).pvalue == test([[1]]).pvalue == 1.0
-    sure = MMDTest(independent([[1.0, 0.0]]), null="spectral", rng=0)
+    sure = MMDTest(zoo.independent([[1.0, 0.0]]), null="spectral", rng=0)
     assert sure([[0], [0]]).pvalue == 1.0
     assert sure([[1]]).pvalue == 0.0
 
@@ -311,12 +299,3 @@ def test_a_kernel_is_the_product_of_its_tables(rng):
     np.testing.assert_allclose(kernel.squared().matrix(left, right), product**2, rtol=1e-12)
     assert table.diagonal().tolist() == [1.0] * 4
     assert kernel.table(1).tolist() == [[1.0]]
-
-
-def test_a_kernel_is_of_a_known_name_and_a_positive_bandwidth(circuit):
-    assert product_kernel(circuit, "hamming", 2, 0) == HammingKernel(2.0)
-    with pytest.raises(ValueError, match="`kernel` must be one of 'hamming', found 'rbf'"):
-        product_kernel(circuit, "rbf", 1.0, 0)
-    for bandwidth in (0, -1.0, np.inf):
-        with pytest.raises(ValueError, match="`bandwidth` must be a finite number above 0"):
-            product_kernel(circuit, "hamming", bandwidth, 0)

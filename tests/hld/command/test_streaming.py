@@ -52,21 +52,6 @@ def test_monitor_names_columns_that_are_not_there(run, folder):
     assert json.loads(run("monitor", "model.hld", stdin=calm)[1].splitlines()[-1])["absent"] == []
 
 
-def test_the_header_of_a_second_file_in_a_stream_is_no_row(run, folder):
-    """Of files joined by cat it had been a row without numbers, and with a level that training did not have."""
-    calm, moved = ((folder / name).read_text() for name in ("calm.csv", "moved.csv"))
-    header, _, more = moved.partition("\n")
-    expected = run("monitor", "model.hld", stdin=calm + more)[:2]
-    with pytest.warns(
-        UserWarning, match="standard input has rows that are its header again"
-    ) as said:
-        assert (
-            run("monitor", "model.hld", stdin=f"{calm}{header}\n{more}\ufeff{header}\n")[:2]
-            == expected
-        )
-    assert len(said) == 1
-
-
 def test_monitor_reads_streams_as_files_are_read(run, folder):
     """Semicolons, decimal commas, row numbers and blanks give the lines that the plain stream gives."""
     calm = pd.read_csv(folder / "calm.csv")

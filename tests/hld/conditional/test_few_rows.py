@@ -254,3 +254,8 @@ def test_a_row_that_shows_more_than_any_other_is_not_odd():
     assert rank_of_single(0.1, singles, bits, np.array([True, False, True])) == 1.0
     assert rank_of_single(0.1, singles, bits, np.array([False, True, False])) == 0.5
     assert rank_of_single(0.1, singles, bits, np.zeros(3, bool)) == pytest.approx(2 / 3)
+
+
+def test_p_values_that_differ_by_rounding_alone_are_ties():
+    found = [by_rank(p, np.array([0.01, 0.5])) for p in (0.01 * (1 - 1e-12), 0.01 * (1 - 1e-5))]
+    assert found == pytest.approx([2 / 3, 1 / 3])

@@ -45,6 +45,12 @@ def test_every_node_counts_with_the_variance_that_it_has_without_holes():
     assert np.linalg.eigvalsh(found).min() > -1e-12
 
 
+def test_a_node_that_one_row_of_two_shows_counts_with_the_variance_of_one():
+    batch = shown(VECTORS, holed(70, 1)[0])
+    g = weights(batch, np.ones(VECTORS.size, int), 2)
+    np.testing.assert_allclose(g, np.sqrt((1 / 70 + 1 / 2) / (1 / batch.counts + 1)), rtol=1e-12)
+
+
 @pytest.mark.parametrize("holes", [slice(0, None, 2), slice(1, None, 2), slice(0, None, 3), "any"])
 def test_of_many_rows_those_that_show_two_nodes_are_known_whatever_the_order_of_the_holes(holes):
     """Two sources whose rows alternate: every second row is no sample of them."""

@@ -3,6 +3,7 @@ import pytest
 
 import hld
 from hld.answers.profile import profile_of
+from hld.answers.table_facts import held_of
 from hld.results.distances import levels
 from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import largest_dependence
@@ -34,8 +35,9 @@ def test_both_are_those_of_the_counts(detector):
     shifted = rows(120, 1)
     shifted[:60, 2], shifted[:, 1] = 0, np.roll(shifted[:, 1], 1)
     batch, kept = batch_of(detector, shifted), detector.profile_
-    found = witnesses_of(detector, batch)
-    assert found.pop("levels").to_dict() == levels(detector, batch).to_dict()
+    held = held_of(detector, None)
+    found = witnesses_of(detector, held, batch)
+    assert found.pop("levels").to_dict() == levels(held, batch).to_dict()
     assert found == {
         "largest_count": largest_count(kept, batch, detector.encoder_.ordered),
         "largest_dependence": largest_dependence(kept, batch),
@@ -50,8 +52,9 @@ def test_both_are_those_of_the_counts(detector):
 
 def test_without_pairs_no_dependence_is_tested(detector):
     no_pairs = batch_of(detector, rows(80, 1), np.zeros((0, 2), dtype=int))
-    assert witnesses_of(detector, no_pairs).keys() == {"largest_count", "levels"}
-    assert witnesses_of(detector, None) == {}
+    held = held_of(detector, None)
+    assert witnesses_of(detector, held, no_pairs).keys() == {"largest_count", "levels"}
+    assert witnesses_of(detector, held, None) == witnesses_of(detector, None, no_pairs) == {}
 
 
 @pytest.mark.parametrize(
@@ -69,5 +72,6 @@ def test_they_are_part_of_what_a_detector_does_by_default_where_rows_were_held_o
 ):
     detector = hld.HLDDetector(**OPTIONS | options).fit(rows(120, 0))
     assert has_witnesses(detector) == expected
-    assert bool(witnesses_of(detector, batch_of(detector, rows(30, 1)))) == expected
+    batch = batch_of(detector, rows(30, 1))
+    assert bool(witnesses_of(detector, held_of(detector, None), batch)) == expected
     assert (detector.test(rows(30, 1)).largest_count is not None) == expected

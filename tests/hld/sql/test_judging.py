@@ -13,7 +13,8 @@ from sql_tables import OPTIONS, counted, odd_table
 import hld
 import pcircuit
 from hld.results.distances import count_distances
-from hld.sql.judging import WEIGHTS, judge, judge_counts
+from hld.results.shared_level import combined
+from hld.sql.judging import judge, judge_counts
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +51,9 @@ def test_level_and_power(reference):
 def test_few_rows_have_exact_tests_alone(detector):
     found = counted(detector, odd_table(20, 8))
     result = judge_counts(detector, found, 0.05)
-    assert not {"columns", "pairs"} & set(result.metrics)
-    assert {"largest column", "largest pair", "dependence"} <= set(result.metrics)
-    assert result.largest_count is not None
-    assert sum(result.parts) == pytest.approx(1)
+    assert result.metrics == ()
+    assert result.largest_count.share
+    assert result.largest_dependence.share
     older = replace(detector.profile_, laws=None, associations=None)
     assert count_distances(detector, found.profile) is None
     assert older.to_arrays().keys() == {"counts", "edges", "pairs"}
@@ -67,8 +67,9 @@ def test_the_largest_change_of_a_dependence_is_that_of_the_rows():
     detector = hld.HLDDetector(**OPTIONS).fit(table[:1500])
     batch = table[1500:1700].assign(c=table["c"][1700:1900].to_numpy())
     found, expected = judge_counts(detector, counted(detector, batch), 0.05), detector.test(batch)
-    part = dict(zip(found.metrics, found.parts, strict=True))["dependence"]
-    assert found.largest_dependence == replace(expected.largest_dependence, share=part)
+    assert found.largest_dependence == expected.largest_dependence
+    assert found.largest_count == expected.largest_count
+    assert found.not_heard == ("magnitude", "likelihood")
     assert "c" in {"abcde"[v] for v in found.largest_dependence.columns}
     assert found.largest_dependence.is_weaker
     assert found.reject
@@ -84,49 +85,24 @@ def test_tolerance_is_a_share_of_rows():
     strict, loose = (
         hld.HLDDetector(**OPTIONS, tolerance=tolerance).fit(table) for tolerance in (0.0, 0.15)
     )
-    assert judge_counts(strict, counted(strict, shifted), 0.05).reject
-    result = judge_counts(loose, counted(loose, shifted), 0.05)
-    assert not result.reject
+    result = judge_counts(strict, counted(strict, shifted), 0.05)
+    assert result.reject
     assert 0.02 < result.effect < 0.15  # a tenth of the rows have another value
+    assert not judge_counts(loose, counted(loose, shifted), 0.05).reject
 
 
 @pytest.mark.parametrize(("num_rows", "new"), [(20, False), (300, False), (300, True)])
-def test_weights_of_the_tests_that_apply_are_divided_by_their_sum(detector, num_rows, new):
-    found = judge_counts(detector, counted(detector, odd_table(num_rows, 3, new=new)), 0.05)
-    assert sum(WEIGHTS.values()) == pytest.approx(1)
-    weights = np.array([WEIGHTS[name] for name in found.metrics])
-    np.testing.assert_allclose(found.parts, weights / weights.sum(), rtol=1e-12)
-    assert set(found.metrics) == (
-        set(WEIGHTS) if num_rows == 300 else set(WEIGHTS) - {"columns", "pairs"}
-    )
-    shares = {
-        "missing": found.data_quality.missingness,
-        "new": found.data_quality.new_values,
-        "largest column": found.largest_count,
-        "dependence": found.largest_dependence,
-    }
-    parts = dict(zip(found.metrics, found.parts, strict=True))
-    assert {name: one.share for name, one in shares.items()} == {
-        name: parts[name] for name in shares
-    }
-
-
-@pytest.mark.parametrize(("num_rows", "new"), [(20, False), (300, False), (300, True)])
-def test_one_p_value_is_no_smaller_than_the_smallest_nor_larger_than_the_weighted_one(
-    detector, num_rows, new
-):
+def test_one_p_value_is_that_of_both_distances_and_of_the_witnesses(detector, num_rows, new):
     found = judge_counts(detector, counted(detector, odd_table(num_rows, 4, new=new)), 0.05)
-    ps, parts = np.array(found.pvalues), np.array(found.parts)
-    assert ps.min() <= found.pvalue <= min((ps / parts).min() * (1 + 1e-9), 1.0)
-    assert found.reject == (found.pvalue <= 0.05) == new == (found.effect_interval[0] > 0)
-    assert 0 <= ps.min() <= ps.max() <= 1
     laws = count_distances(detector, counted(detector, odd_table(num_rows, 4, new=new)).profile)
-    if laws is not None:
-        assert found.pvalues[:2] == tuple(one.pvalue for one in laws)
+    assert found.pvalues == tuple(one.pvalue for one in laws or ())
+    distance = 2 * min(found.pvalues) if laws else np.inf
+    assert found.pvalue == combined(min(distance, 1.0) if laws else np.inf, *found.beside)
+    assert {one.share for one in found.beside} >= {0.35, 0.1}
+    assert found.reject == (found.pvalue <= 0.05) == new == (found.effect_interval[0] > 0)
 
 
 def test_a_small_move_of_all_columns_is_found_by_their_distance_at_its_part_of_the_level():
-    """Laws reach every level, so that nothing is lost but the parts of the others."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.integers(0, 3, size=(1200, 12)), columns=[f"c{v}" for v in range(12)])
     detector = hld.HLDDetector(**OPTIONS).fit(rows[:800])
@@ -134,9 +110,9 @@ def test_a_small_move_of_all_columns_is_found_by_their_distance_at_its_part_of_t
         detector, counted(detector, rows[800:].mask(rng.random((400, 12)) < 0.12, 0)), 0.05
     )
     assert found.reject
-    weighted = dict(zip(found.metrics, np.array(found.pvalues) / found.parts, strict=True))
-    assert min(weighted, key=weighted.get) == "columns"
-    assert found.pvalue == pytest.approx(weighted["columns"])
+    rest = 1 - sum(one.share for one in found.beside)
+    assert 2 * found.pvalues[0] / rest < min(one.pvalue / one.share for one in found.beside)
+    assert found.pvalue <= 2 * found.pvalues[0] / rest * (1 + 1e-9)
 
 
 def test_a_detector_without_held_out_rows_has_the_distances_alone():
@@ -145,7 +121,6 @@ def test_a_detector_without_held_out_rows_has_the_distances_alone():
     plain = hld.HLDDetector(**OPTIONS, reference="circuit", missingness=False).fit(table[:300])
     found = judge_counts(plain, counted(plain, table[300:]), 0.05)
     assert found.metrics == ("columns", "pairs")
-    assert found.parts == (0.5, 0.5)
     assert found.pvalue == pytest.approx(min(2 * min(found.pvalues), 1))
     assert (found.largest_count, found.largest_dependence) == (None, None)
     learned = hld.HLDDetector(**OPTIONS, reference="training", missingness=False).fit(table[:300])

@@ -213,11 +213,11 @@ def test_what_text_tells_is_what_memory_told(tmp_path):
 @pytest.mark.parametrize(
     ("column", "kind"),
     [
-        (pa.array([[1], [2]]), "list<item: int64>"),
-        (pa.array([{"a": 1}, {"a": 2}]), "struct<a: int64>"),
-        (pa.array([pa.MonthDayNano([1, 0, 0])] * 2), "month_day_nano_interval"),
+        (pa.array([[1], [2]]), "a list"),
+        (pa.array([{"a": 1}, {"a": 2}]), "a dict"),
+        (pa.array([pa.MonthDayNano([1, 0, 0])] * 2), "MonthDayNano"),
         (pd.Series([pd.DateOffset(months=1)] * 2), "DateOffset"),
-        (pd.Series([1j, 2j]), "complex128"),
+        (pd.Series([1j, 2j]), "a complex"),
     ],
 )
 def test_types_that_are_none_are_refused_by_name(column, kind):

@@ -141,7 +141,7 @@ def queried(columns):
     "rows",
     [
         [Visit("a", 1.5), Visit("b", None)],
-        [{"seconds": 1.5, "page": "a"}, Visit("b", None)],
+        [{"seconds": 1.5, "page": "a"}, {"page": "b"}],
         queried("page, seconds"),
         queried("seconds, page"),
         [row for _, row in pd.DataFrame({"seconds": [1.5, None], "page": ["a", "b"]}).iterrows()],
@@ -168,7 +168,6 @@ def test_cells_are_found_by_name(rows):
         [pl.DataFrame({"page": [1], "seconds": [2]})] * 2,
         [pa.table({"page": [1], "seconds": [2]})] * 2,
         [np.zeros(1, dtype=[("page", "i8"), ("seconds", "f8")])[0]] * 2,
-        list(pd.DataFrame({"page": [1], "not a name": [2]}).itertuples(index=False)),
     ],
     ids=[
         "tuples",
@@ -178,7 +177,6 @@ def test_cells_are_found_by_name(rows):
         "frames of polars",
         "Arrow tables",
         "structured rows",
-        "itertuples with _1",
     ],
 )
 def test_rows_without_names_are_matched_by_place(rows):
@@ -218,39 +216,6 @@ def test_a_class_in_place_of_a_table_is_named():
 def test_what_is_no_table_is_told_what_to_do(table, said):
     with pytest.raises(ValueError, match=rf"^`table` has \d dimension\(s\) .*: .*{said}"):
         fit_encoder(table)
-
-
-def test_files_connections_and_data_sets_are_told_what_to_do(tmp_path):
-    with (
-        open(tmp_path / "rows.csv", "w+") as file,
-        pytest.raises(ValueError, match="read the file first"),
-    ):
-        fit_encoder(file)
-    duckdb = pytest.importorskip("duckdb")
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.dataset
-    import pyarrow.parquet
-
-    pyarrow.parquet.write_table(pa.table({"a": [1, 2]}), tmp_path / "rows.parquet")
-    data = pyarrow.dataset.dataset(tmp_path / "rows.parquet")
-    for table, said in [
-        (duckdb.connect(), "rows of a query, or test in the database with hld.sql.test"),
-        (data, r"give `.to_table\(\)` of it"),
-        (data.scanner(), r"give `.to_table\(\)` of it"),
-        (pyarrow.parquet.ParquetFile(tmp_path / "rows.parquet"), "read the file first"),
-    ]:
-        with pytest.raises(ValueError, match=said):
-            fit_encoder(table)
-    assert fit_encoder(data.to_table()).columns[0].levels == (1, 2)
-
-
-def test_groups_are_no_frame():
-    frame = pd.DataFrame({"a": [1, 2], "b": [1, 2]})
-    for groups in (frame.groupby("a"), frame["b"].groupby(frame["a"])):
-        with pytest.raises(
-            TypeError, match=r"GroupBy, expected .* give the frame before it is grouped"
-        ):
-            fit_encoder(groups)
 
 
 @pytest.mark.parametrize("form", ["csr", "coo", "lil", "dok", "dia"])
@@ -436,7 +401,7 @@ def test_columns_of_other_libraries_in_a_mapping_are_exact(column):
 def test_a_nested_column_in_a_mapping_is_refused_where_it_is_looked_at():
     nested = as_arrow([[1], None])
     assert fit_encoder({"n": [0, 1, 1]}).check({"n": [0, 1], "more": nested})[1].extra == ("more",)
-    with pytest.raises(TypeError, match="column 'more' holds nested values"):
+    with pytest.raises(TypeError, match="column 'more' holds a list"):
         fit_encoder({"n": [0, 1], "more": nested})
 
 
@@ -474,22 +439,10 @@ def odd_tables():
     lists, objects = [[1], [2, 3], []], [{"x": 1}, {"x": 2}, {"x": 3}]
     packed = np.zeros(3, dtype=[("a", int), ("new", [("x", int)])])
     packed["a"] = NUMBERS["a"]
-    kinds = pa.array([0, 0, 0], pa.int8())
     structs = pa.table({**NUMBERS, "new": objects})
     return {
         "arrow list": pa.table({**NUMBERS, "new": lists}),
         "arrow struct": structs,
-        "arrow union": pa.table(
-            {**NUMBERS, "new": pa.UnionArray.from_sparse(kinds, [pa.array([1, 2, 3])])}
-        ),
-        "arrow dense union": pa.table(
-            {
-                **NUMBERS,
-                "new": pa.UnionArray.from_dense(
-                    kinds, pa.array([0, 1, 2], pa.int32()), [pa.array([1, 2, 3])]
-                ),
-            }
-        ),
         "arrow dictionary of lists": pa.table(
             {**NUMBERS, "new": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(lists))}
         ),
@@ -515,13 +468,8 @@ def test_a_new_column_of_any_type_is_ignored(name):
 
 @pytest.mark.parametrize("name", list(odd_tables()))
 def test_it_is_refused_where_it_is_learned_or_known(name):
-    with pytest.raises((TypeError, ValueError), match="column 'new' "):
+    with pytest.raises(TypeError, match=r"column 'new' holds a \w+ .*leave it out .*--drop"):
         fit_encoder(odd_tables()[name])
     encoder = fit_encoder(pd.DataFrame({"a": [1, 2], "new": ["x", "y"]}))
     with pytest.raises((TypeError, ValueError), match="column 'new' "):
         encoder.encode_counting(odd_tables()[name])
-    if name not in ("pandas list", "polars list", "complex", "bytes"):
-        with pytest.raises(
-            TypeError, match=r"column 'new' holds nested values .*leave it out .*--drop"
-        ):
-            fit_encoder(odd_tables()[name])

@@ -168,7 +168,7 @@ def drawn(G, T, draw, rng):
     values = draw(rng, (G + 1, T))
     codes, marks = np.zeros((T, 1), int), np.zeros((T, 1), np.uint8)
     look = group_statistics(ONE, np.zeros((999, 1), int), draw(rng, (999, 1)), (0,), NONE)
-    means = [look.features(codes, Cells(own[:, None], marks)).mean(axis=0) for own in values]
+    means = [look.features(None, codes, Cells(own[:, None], marks)).mean(axis=0) for own in values]
     t = look.distances(np.array(means), np.full(G + 1, float(T)))
     return Deviations(t, look.parts, 1)
 
@@ -179,7 +179,7 @@ def test_t_is_that_of_a_group_among_the_others_and_of_its_own_rows():
     look = group_statistics(ONE, np.zeros((999, 1), int), rng.normal(size=(999, 1)), (0,), NONE)
     codes, marks = np.zeros((30, 1), int), np.zeros((30, 1), np.uint8)
     features = np.array(
-        [look.features(codes, Cells(own[:, None], marks)).mean(axis=0) for own in values]
+        [look.features(None, codes, Cells(own[:, None], marks)).mean(axis=0) for own in values]
     )
     x = 30 * np.arcsinh((values - look.scale[0]) / (30 * look.scale[1]))
     mean = x.mean(axis=1)

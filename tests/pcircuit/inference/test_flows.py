@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows
 from pcircuit.inference.flows import by_unit, downward
 from pcircuit.inference.likelihood import upward
-from pcircuit.kernels import layouts
+from pcircuit.kernels import programs
 from pcircuit.kernels.packing import pack
 
 
@@ -44,7 +44,7 @@ def test_circuits_that_are_not_normalised_equal_enumeration(name, engine, rng):
 @pytest.mark.parametrize("keeps_products", [False, True])
 @pytest.mark.parametrize("name", zoo.circuits())
 def test_products_or_sums_are_kept(name, keeps_products, monkeypatch, rng):
-    monkeypatch.setattr(layouts, "_keeps_products", lambda packed: keeps_products)
+    monkeypatch.setattr(programs, "_keeps_products", lambda packed: keeps_products)
     circuit = zoo.circuits()[name]
     circuit = Circuit(circuit.vtree, circuit.regions)  # without a layout
     assert_equals_naive(circuit, zoo.rows_with_holes(circuit, rng, 20))
@@ -58,7 +58,7 @@ def test_large_circuits_give_the_same_with_kept_products_or_sums(monkeypatch, rn
     data = zoo.rows_with_holes(circuit, rng, 700)
     results = []
     for keeps_products in (False, True):
-        monkeypatch.setattr(layouts, "_keeps_products", lambda packed, keeps=keeps_products: keeps)
+        monkeypatch.setattr(programs, "_keeps_products", lambda packed, keeps=keeps_products: keeps)
         results.append(expected_flows(Circuit(circuit.vtree, circuit.regions), data))
     np.testing.assert_allclose(results[0].edges, results[1].edges, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(results[0].inputs, results[1].inputs, rtol=1e-11, atol=1e-13)
@@ -97,13 +97,13 @@ def test_flows_of_parts_add_up_and_threads_do_not_matter(rng, monkeypatch):
 @pytest.mark.parametrize("chunk_work", [1, 10**9])  # eight units at the least, and two
 @pytest.mark.parametrize("N", [1, 255, 300, 512, 700, 1500, 2100, 5000, 8193, 16_385])
 def test_units_of_work_do_not_depend_on_threads(N, chunk_work, rng, monkeypatch):
-    """Whether one thread does them in one call, or several do them, or whether there is enough to do for several."""
+    """Whether one thread does all, or several do them; and where there is not enough to do for several."""
     monkeypatch.setattr("pcircuit.inference.threads.UNIT_WORK", chunk_work)
     circuit = zoo.random_circuit(rng, num_variables=9, max_units=16)
     data = zoo.rows_with_holes(circuit, rng, N)
-    alone = expected_flows(circuit, data, n_jobs=1)
     for least in (0, 10**9):
         monkeypatch.setattr("pcircuit.inference.flows.LEAST_WORK", least)
+        alone = expected_flows(circuit, data, n_jobs=1)
         several = expected_flows(circuit, data, n_jobs=3)
         np.testing.assert_array_equal(several.edges, alone.edges)
         np.testing.assert_array_equal(several.inputs, alone.inputs)
@@ -115,8 +115,8 @@ def test_units_of_wide_tables_are_shorter_than_a_tile(N, rng, monkeypatch):
     """With more than 390 columns a group has one tile: a second unit must not read the rows of the first."""
     circuit = zoo.mixture_of_two(rng.dirichlet([50, 50], 400), rng.dirichlet([50, 50], 400))
     data = zoo.rows_with_holes(circuit, rng, N)
-    alone = expected_flows(circuit, data, n_jobs=1)
     monkeypatch.setattr("pcircuit.inference.flows.LEAST_WORK", 0)
+    alone = expected_flows(circuit, data, n_jobs=1)
     several = expected_flows(circuit, data, n_jobs=2)
     np.testing.assert_array_equal(several.inputs, alone.inputs)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")

@@ -45,7 +45,7 @@ def path(tmp_path):
             ValueError,
             "the number 10000000000000000000... is not",
         ),
-        ({"format": "x", "version": 1, "a": {1: 0, "1": 0}}, ValueError, "a key occurs twice"),
+        ({"format": "x", "version": 1, "a": {1: 0, "1": 0}}, ValueError, "the name '1' twice"),
         (
             {"format": "x", "version": 1, "a": "x" * 2**24},
             ValueError,
@@ -132,7 +132,7 @@ def test_deep_headers_are_not_written(path):
         (b'{"a": 1]', "the header is not valid JSON ("),
         (b"}{", "the header is not valid JSON ("),
         (b'{"a": NaN}', "the header is not valid JSON (the number NaN is not allowed)"),
-        (b'{"a": 1, "a": 2}', "the header is not valid JSON (a key occurs twice)"),
+        (b'{"a": 1, "a": 2}', "the header is not valid JSON (an object has the name 'a' twice)"),
         (
             b"[]",
             'the header must be a mapping with "format" (str), "version" (int), "library" (str) and "arr',
@@ -179,7 +179,7 @@ def test_bad_headers(path, text, message):
     ("value", "message"),
     [
         (10**25, "the number 10000000000000000000... is not allowed"),
-        ({1: "a", "1": "b"}, "a key occurs twice"),
+        ({1: "a", "1": "b"}, "the name '1' twice"),
     ],
 )
 def test_a_provenance_that_could_not_be_read_again_is_named(path, value, message):

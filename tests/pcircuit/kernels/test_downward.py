@@ -8,7 +8,7 @@ import pytest
 from kernel_circuits import CIRCUITS, rows
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows
-from pcircuit.kernels import layouts
+from pcircuit.kernels import programs
 
 
 def assert_flows(circuit, data, weights):
@@ -40,11 +40,11 @@ def assert_flows(circuit, data, weights):
 def test_flows_are_right_whatever_was_rescaled(name, kept, monkeypatch, rng):
     """Also in blocks of so many bytes, of one region at least."""
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
-    monkeypatch.setattr(layouts, "_keeps_products", lambda parts: kept == "products")
+    monkeypatch.setattr(programs, "_keeps_products", lambda parts: kept == "products")
     if isinstance(kept, int):
-        monkeypatch.setattr(layouts, "MOST_KEPT", -1)
-        monkeypatch.setattr(layouts, "BLOCK_BYTES", kept)
-    circuit = Circuit(CIRCUITS[name].vtree, CIRCUITS[name].regions)  # no layout is cached
+        monkeypatch.setattr(programs, "MOST_KEPT", -1)
+        monkeypatch.setattr(programs, "BLOCK_BYTES", kept)
+    circuit = Circuit(CIRCUITS[name].vtree, CIRCUITS[name].regions)  # no program is kept
     data, weights = rows(circuit, rng), rng.uniform(0.5, 2.0, 24)
     weights[[3, 9]] = 0.0
     assert_flows(circuit, data, weights)
@@ -65,7 +65,7 @@ def test_the_numpy_text_too(name, monkeypatch, rng):
 @pytest.mark.parametrize("keeps_products", [False, True])
 def test_leaves_and_children_of_all_widths(C, P, one_to_one, keeps_products, monkeypatch, rng):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
-    monkeypatch.setattr(layouts, "_keeps_products", lambda parts: keeps_products)
+    monkeypatch.setattr(programs, "_keeps_products", lambda parts: keeps_products)
     K = P if one_to_one else max(1, P // 2)
     inner = InnerRegion(np.zeros((1, 2), dtype=int), np.ones((K, 1)))
     products = np.stack([rng.permutation(P), np.arange(P) % K], axis=1)

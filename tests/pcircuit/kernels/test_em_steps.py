@@ -20,7 +20,7 @@ def shares(old, flow, pseudocount):
 @pytest.mark.parametrize("pseudocount", [0.0, 0.7])
 @pytest.mark.parametrize("name", SMALL)
 def test_parameters_are_shares_of_flows(name, pseudocount, rng):
-    from pcircuit.kernels.em_steps import maximize
+    from pcircuit.kernels.em_steps import share, slices_of
 
     circuit, packed = SMALL[name], pack(SMALL[name])
     edges = rng.random(len(packed.weights)) * (rng.random(len(packed.weights)) < 0.7)
@@ -33,15 +33,11 @@ def test_parameters_are_shares_of_flows(name, pseudocount, rng):
             [region.variable for region in circuit.regions if hasattr(region, "probs")]
         )
     ]
-    weights, tables = np.empty_like(packed.weights), np.empty_like(packed.tables)
-    maximize(
-        packed,
-        edges,
-        np.concatenate([flow.ravel() for flow in by_variable]),
-        pseudocount,
-        weights,
-        tables,
-    )
+    weights, tables = np.empty_like(packed.weights), np.ones_like(packed.tables)
+    inputs = np.concatenate([flow.ravel() for flow in by_variable])
+    of_inputs, of_sums = slices_of(packed)
+    share(inputs, packed.tables, *of_inputs, pseudocount, tables)
+    share(edges, packed.weights, *of_sums, pseudocount, weights)
     at = 0
     for v, (flow, C) in enumerate(zip(by_variable, packed.categories, strict=True)):
         for k, start in enumerate(

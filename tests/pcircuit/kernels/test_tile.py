@@ -1,49 +1,83 @@
-"""Work space of tiles: which rows make a group, evidence of every type as codes, and spaces that are used again."""
+"""Memory of tiles: evidence of every type as codes, and spaces that are used again."""
 
 import numpy as np
 import pytest
 import zoo
 
-from pcircuit.kernels.layouts import stack_layout
 from pcircuit.kernels.packing import pack
-from pcircuit.kernels.tile import (
-    TILE_ROWS,
-    borrow,
-    drop_work,
-    free_work,
-    load_group,
-    new_work,
-)
+from pcircuit.kernels.programs import TILE_ROWS, evaluation
+from pcircuit.kernels.tile import borrow, drop_work, free_work, new_work
 
-CIRCUIT = zoo.circuits()["mixed_categories"]
-_, GROUP = new_work(CIRCUIT, stack_layout(CIRCUIT), 1, np.inf)
+CATEGORIES = np.array([2, 3, 255, 4, 2, 2, 7, 5, 300, 2, 2, 6, 3, 2, 2, 2, 3])
+COLUMNS = {n: zoo.independent([np.full(C, 1 / C) for C in CATEGORIES[:n]]) for n in (2, 7, 8, 17)}
+TYPES = [np.int8, np.uint8, np.int16, np.uint16, np.int64, np.uint32]
 
 
-def test_large_numbers_of_an_unsigned_type_are_no_holes():
-    data = np.zeros((3, CIRCUIT.num_variables), dtype=np.uint8)
-    data[2, 0] = 255  # as a signed number -1
-    with pytest.raises(ValueError, match="at row 2, column 0"):
-        load_group(CIRCUIT, pack(CIRCUIT).categories, data, 0, 3, GROUP)
+def table(rng, columns, dtype):
+    """Random evidence, -1 where the dtype has it."""
+    low = -1 if np.dtype(dtype).kind == "i" else 0
+    limit = np.minimum(CATEGORIES[:columns], np.iinfo(dtype).max)
+    return rng.integers(low, limit, size=(700, columns)).astype(dtype)
 
 
-def test_where_memory_is_short_half_a_tile_is_worked_on_and_large_numbers_of_categories_have_wide_codes():
-    layout = stack_layout(CIRCUIT)
-    bytes_of_a_tile = 8 * layout.num_values * TILE_ROWS
-    assert new_work(CIRCUIT, layout, 1, bytes_of_a_tile)[1].step == TILE_ROWS
-    assert new_work(CIRCUIT, layout, 1, bytes_of_a_tile - 1)[1].step == TILE_ROWS // 2
-    assert GROUP.codes.dtype == np.uint16
-    for C, dtype in ((2**16 - 1, np.uint16), (2**16, np.int64)):  # a hole is category C
-        many = zoo.independent([np.full(C, 1 / C), np.array([1.0])])
-        assert new_work(many, stack_layout(many), 1, np.inf)[1].codes.dtype == dtype
+def loaded(data, start, stop):
+    """The codes of some rows, variable by variable."""
+    circuit = COLUMNS[data.shape[1]]
+    packed = pack(circuit)
+    work = new_work(circuit, packed, evaluation(packed), np.inf)
+    work.load(circuit, data, start, stop)
+    codes = np.concatenate(list(work.codes[:, :, : work.step]), axis=1)
+    return codes[: data.shape[1], : stop - start]
 
 
-def test_work_spaces_are_used_again_until_they_are_dropped():
-    circuit = zoo.two_coins()
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize(("start", "stop"), [(0, 1), (3, 11), (2, 19), (5, 700)])
+def test_columns_of_codes(dtype, columns, start, stop, rng):
+    data = table(rng, columns, dtype)
+    expected = data[start:stop].astype(int)
+    expected = np.where(expected == -1, CATEGORIES[:columns], expected).T
+    np.testing.assert_array_equal(loaded(data, start, stop), expected)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("row", [3, 9, 18])
+@pytest.mark.parametrize("column", [0, 2, 6, 8, 16])
+def test_wrong_entries_are_found_inside_the_rows_and_only_there(dtype, row, column, rng):
+    """Among them what has the bits of a category, or of a hole, in 16 bits: 65536, 65535 and -65536."""
+    data, right = (table(rng, 17, dtype) for _ in range(2))
+    least = np.iinfo(dtype).min
+    for wrong in {int(CATEGORIES[column]), -2, least, 2**16 - 1, 2**16, -(2**16)} - {0}:
+        if not least <= wrong <= np.iinfo(dtype).max or (wrong == 255 and column == 2):
+            continue
+        data[row, column] = wrong
+        with pytest.raises(ValueError, match=f"at row {row}, column {column}"):
+            loaded(data, 2, 19)
+        loaded(data, 2, row)
+        loaded(data, row + 1, 20)
+        data[row] = right[row]
+
+
+def test_where_memory_is_short_half_a_tile_is_worked_on():
+    circuit = COLUMNS[2]
+    packed = pack(circuit)
+    program = evaluation(packed)
+    bytes_of_a_tile = 8 * program.units * TILE_ROWS
+    assert new_work(circuit, packed, program, bytes_of_a_tile).step == TILE_ROWS
+    assert new_work(circuit, packed, program, bytes_of_a_tile - 1).step == TILE_ROWS // 2
+
+
+def test_work_spaces_are_used_again_by_their_program_until_they_are_dropped():
+    circuit = zoo.circuits()["nary"]
+    programs = [evaluation(pack(one)) for one in (circuit, zoo.circuits()["hclt_like"])]
+    assert programs[0] is evaluation(pack(circuit))
     free = free_work(circuit, "unit_work")
     assert free is free_work(circuit, "unit_work") == []
-    free.append("used before")
-    assert [borrow(free, lambda: "new"), borrow(free, lambda: "new")] == ["used before", "new"]
-    free.append("used before")
+    before = new_work(circuit, pack(circuit), programs[0], np.inf)
+    for program, expected in ((programs[0], before), (programs[0], "new"), (programs[1], "new")):
+        free[:] = [] if expected == "new" and program is programs[0] else [before]
+        assert borrow(free, program, lambda: "new") is expected
+    free.append(before)
     drop_work(circuit)
     assert free_work(circuit, "unit_work") == []
-    assert free == ["used before"]  # of a call that is under way
+    assert free == [before]  # of a call that is under way

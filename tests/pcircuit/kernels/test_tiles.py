@@ -6,7 +6,9 @@ from kernel_circuits import CIRCUITS, rows
 
 from pcircuit import Circuit, log_likelihood, mean_node_likelihoods, node_likelihoods
 from pcircuit.inference import flows, likelihood, unit_likelihoods
-from pcircuit.kernels import tile
+from pcircuit.kernels import programs, tile
+from pcircuit.kernels.packing import pack
+from pcircuit.kernels.programs import STRIDE
 
 
 @pytest.fixture
@@ -14,18 +16,16 @@ def small_tiles(monkeypatch):
     """Tiles of four rows, groups of three tiles."""
     new_work = tile.new_work
 
-    def small(circuit, layout, num_exponents, most_bytes):
-        work, group = new_work(circuit, layout, num_exponents, most_bytes)
-        codes = np.empty((circuit.num_variables, 12 + 8), dtype=group.codes.dtype)
-        return work, group._replace(
-            codes=codes,
-            roots=group.roots[:12],
-            exponents=group.exponents[:12],
-            suspects=group.suspects[:12],
-            skip=group.skip[:12],
-            weights=group.weights[:12],
-            block=np.empty((8, 24), dtype=np.uint8),
+    def small(circuit, packed, program, most_bytes):
+        work = new_work(circuit, packed, program, np.inf)
+        own = np.zeros((3, program.own, STRIDE))
+        values = np.concatenate([work.values[: program.common * STRIDE], own.ravel()])
+        return work._replace(
             step=4,
+            rows=np.zeros((12, work.rows.shape[1]), dtype=np.uint16),
+            codes=np.zeros((3, *work.codes.shape[1:]), dtype=np.uint16),
+            values=values,
+            own=values[program.common * STRIDE :].reshape(own.shape),
         )
 
     for module in (likelihood, flows, unit_likelihoods):
@@ -71,37 +71,25 @@ def test_rows_in_small_tiles_are_the_rows_in_a_large_one(
 @pytest.mark.parametrize("per_chunk", [4, 12, 16, 64])
 @pytest.mark.parametrize("name", ["chain", "hub, zero weights", "nary", "irregular_csr"])
 def test_chunks_of_flows_add_up(name, per_chunk, block_bytes, small_tiles, monkeypatch, rng):
-    """`flow_tiles` adds a chunk to the whole when it is full, and at the last row; its tiles may share blocks."""
-    from pcircuit.kernels import layouts
-    from pcircuit.kernels.layouts import full_layout
-
+    """Of several tiles each and the last not full; tiles may share blocks."""
     if block_bytes is not None:
-        monkeypatch.setattr(layouts, "MOST_KEPT", -1)
-        monkeypatch.setattr(layouts, "BLOCK_BYTES", block_bytes)
-    from pcircuit.kernels.packing import pack
-    from pcircuit.kernels.tile import load_group, new_sums
-    from pcircuit.kernels.tiles import flow_tiles
-
+        monkeypatch.setattr(programs, "MOST_KEPT", -1)
+        monkeypatch.setattr(programs, "BLOCK_BYTES", block_bytes)
     circuit, data = fresh(name), rows(CIRCUITS[name], rng)[:22]
-    weights = rng.uniform(0.5, 2.0, 22)
-    parts, layout = pack(circuit), full_layout(circuit)
-    assert len(layout.ends) == (len(parts.region) if block_bytes == 0 else 1) or block_bytes
-    work, group = flows.new_work(circuit, layout, 1, np.inf)
-    part, whole, suspects = new_sums(parts), new_sums(parts), 0
-    for lo in range(0, 22, 12):
-        count = min(12, 22 - lo)
-        load_group(circuit, parts.categories, data, lo, lo + count, group)
-        group.weights[:count] = weights[lo : lo + count]
-        suspects += flow_tiles(
-            parts, layout, work, group, count, (lo, 0, 22, per_chunk), (part, whole)
-        )
-    assert not part.edges.any()
-    assert not part.counts.any()
-    assert part.log[0] == 0
+    weights, packed = rng.uniform(0.5, 2.0, 22), pack(circuit)
+    blocks = (len(programs.flows(packed).ends) + 1) // 2
+    assert blocks == (len(packed.region) if block_bytes == 0 else 1) or block_bytes
+    whole, suspects = flows.new_sums(packed), []
+    for start in range(0, 22, per_chunk):
+        job, free = (start, min(start + per_chunk, 22)), []
+        part, found = flows._rows_by_kernel(circuit, packed, data, weights, job, free, False)
+        suspects += found
+        for mine, more in zip(whole, part, strict=True):
+            mine += more
     _, _, _, suspect = likelihood.upward(circuit, data)
-    assert suspects == suspect.sum()
+    np.testing.assert_array_equal(np.concatenate([*suspects, []]), np.flatnonzero(suspect))
     usual = expected_sums(circuit, data[~suspect], weights[~suspect])
-    np.testing.assert_allclose(whole.edges * parts.weights, usual[0], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(whole.edges * packed.weights, usual[0], rtol=1e-12, atol=1e-14)
     assert whole.log[0] == pytest.approx(usual[1], rel=1e-12)
 
 

@@ -20,8 +20,10 @@ from pcircuit import (
     mean_node_likelihoods,
     node_likelihoods,
 )
-from pcircuit.inference.likelihood import upward
+from pcircuit.inference.likelihood import NO_SUMS, STACK_BYTES, upward
 from pcircuit.kernels.packing import pack
+from pcircuit.kernels.programs import evaluation
+from pcircuit.kernels.tile import new_work
 
 
 def assert_right(circuit, found, data):
@@ -54,27 +56,21 @@ def test_every_unit_is_right_whatever_was_rescaled(name, engine, rng):
 
 
 @pytest.mark.parametrize("name", CIRCUITS)
-def test_the_kernel_and_the_numpy_text_find_the_same_suspects(name, monkeypatch, rng):
+def test_the_kernel_and_the_numpy_text_find_the_same_suspects(name, rng):
     """Rows that need logarithms: few where weights mix, and the same ones in both engines."""
-    from pcircuit.inference.likelihood import STACK_BYTES
-    from pcircuit.kernels.layouts import stack_layout
-    from pcircuit.kernels.readers import NOTHING
-    from pcircuit.kernels.tile import load_group, new_work
-    from pcircuit.kernels.tiles import upward_tiles
-
     circuit = CIRCUITS[name]
     if len(circuit.regions) == 1:
         return
     data = rows(circuit, rng)
-    packed, layout = pack(circuit), stack_layout(circuit)
-    tile, group = new_work(circuit, layout, 1, STACK_BYTES)
-    load_group(circuit, packed.categories, data, 0, len(data), group)
-    upward_tiles(packed, layout, tile, group, len(data), NOTHING)
+    packed = pack(circuit)
+    work = new_work(circuit, packed, evaluation(packed), STACK_BYTES)
+    work.load(circuit, data, 0, len(data))
+    roots, powers, found = work.run(packed, len(data), NO_SUMS, NO_SUMS)
     shown, _, exponents, suspect = upward(circuit, data)
-    np.testing.assert_array_equal(group.suspects[: len(data)], suspect)
+    np.testing.assert_array_equal(found, np.flatnonzero(suspect))
     trusted = ~suspect
-    np.testing.assert_array_equal(group.exponents[: len(data)][trusted], exponents[-1][trusted])
-    np.testing.assert_allclose(group.roots[: len(data)][trusted], shown[-1][0][trusted], rtol=1e-13)
+    np.testing.assert_array_equal(powers[trusted], exponents[-1][trusted])
+    np.testing.assert_allclose(roots[trusted], shown[-1][0][trusted], rtol=1e-13)
 
 
 def test_several_regions_are_rescaled_by_powers_of_their_own():
@@ -135,7 +131,7 @@ def test_a_product_that_underflows_by_one_factor_is_found(engine):
 @pytest.mark.parametrize("C", [1, 2, 3, 5])
 @pytest.mark.parametrize("P", [1, 3, 4, 5, 8, 9])
 def test_leaves_of_all_widths(C, P, rng):
-    """Four products at a time and the rest; two categories are a choice, others are looked up."""
+    """Two categories are a choice, others are looked up."""
     circuit = Circuit(
         VTree.from_nested([0, 1]),
         [

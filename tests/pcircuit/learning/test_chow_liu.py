@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pair_tables import naive_information, random_table
+from pair_tables import naive_information, random_table, recoded
 
 import pcircuit
 from pcircuit import InputRegion, VTree, chow_liu_circuit, chow_liu_tree, marginal_tables
@@ -58,14 +58,6 @@ def test_no_tree_has_more_information(seed, pseudocount, missing):
     information = naive_information(data, categories, pseudocount)
     best = max(sum(information[u, v] for u, v in edges) for edges in all_trees(len(categories)))
     assert total_information(parent, information) >= best - len(categories) * module.RESOLUTION
-
-
-def recoded(rng, data, categories):
-    """`data` with the categories of each column renamed."""
-    data = data.copy()
-    for v, C in enumerate(categories):
-        data[data[:, v] >= 0, v] = rng.permutation(C)[data[data[:, v] >= 0, v]]
-    return data
 
 
 @given(seeds, st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pair_tables import naive_counts, naive_information, random_table
+from pair_tables import naive_counts, naive_information, random_table, recoded
 
 from pcircuit.learning import pair_counts as paircount
 from pcircuit.learning.pair_counts import information_of_block, mutual_information
@@ -92,14 +92,6 @@ def test_information_does_not_depend_on_the_order_of_anything(seed, pseudocount,
     again = mutual_information(moved, categories[columns], pseudocount, weights[rows])
     assert np.array_equal(again, information[np.ix_(columns, columns)])  # to the last bit
     assert np.array_equal(information, information.T)
-
-
-def recoded(rng, data, categories):
-    """`data` with the categories of each column renamed."""
-    data = data.copy()
-    for v, C in enumerate(categories):
-        data[data[:, v] >= 0, v] = rng.permutation(C)[data[data[:, v] >= 0, v]]
-    return data
 
 
 @pytest.mark.parametrize("most_cells", [0, 10**9], ids=["codes", "product"])

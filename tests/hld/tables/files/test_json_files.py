@@ -70,9 +70,9 @@ def test_a_file_whose_first_block_of_four_megabytes_has_whole_numbers_only(tmp_p
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'{"x": 1, "y": 2}\n' * 300_000 + b'{"x": 1.5, "y": 3, "z": "new"}\n')
     table, total = files.read_training(str(path), max_rows=10**6)
-    assert (total, table.column_names) == (300_001, ["x", "y", "z"])
-    assert [table.column(name)[-1].as_py() for name in "xyz"] == [1.5, 3, "new"]
-    assert table.column("z").null_count == 300_000
+    assert (total, list(table)) == (300_001, ["x", "y", "z"])
+    assert [table[name].iloc[-1] for name in "xyz"] == [1.5, 3, "new"]
+    assert table["z"].isna().sum() == 300_000
 
 
 def test_whole_numbers_beyond_64_bits_are_not_rounded(tmp_path, block):
@@ -88,10 +88,6 @@ def test_whole_numbers_beyond_64_bits_are_not_rounded(tmp_path, block):
         for chunk in files.read_chunks(written(tmp_path, rows), encoder)
     ]
     np.testing.assert_array_equal(np.concatenate(codes), encoder.encode({"a": cells})[0])
-    usual = io.BytesIO(
-        lines([{"a": 0.12345678901234567, "n": 1234567890123456789, "e": 1e300}] * 3)
-    )  # for Arrow
-    assert all(hasattr(chunk, "schema") for chunk in json_line_chunks(usual, "rows", ReadOptions()))
 
 
 def test_columns_that_come_late_or_not_at_all(tmp_path, block):
@@ -115,7 +111,7 @@ def test_options_name_columns_that_come_late(block):
                 list(json_line_chunks(io.BytesIO(data), "t", options))
             continue
         chunks = list(json_line_chunks(io.BytesIO(data), "t", options))
-        assert {tuple(chunk.column_names) for chunk in chunks} == {("b",)}
+        assert {tuple(chunk) for chunk in chunks} == {("b",)}
         assert sum(len(chunk) for chunk in chunks) == 21
     for option in ("columns", "drop"):
         with pytest.raises(ValueError, match=f"t has no column 'z', which `{option}` names"):
@@ -146,15 +142,9 @@ def test_what_is_no_table_is_refused(data, said):
 def test_what_arrow_refuses_of_json_is_read_all_the_same(cell, value):
     data = b'{"a": 1.5}\n{"a": %s}\n' % cell
     (table,) = json_line_chunks(io.BytesIO(data), "t", ReadOptions())
-    assert (table["a"].to_pylist() if hasattr(table, "schema") else table["a"].tolist()) == [
-        1.5,
-        value,
-    ]
+    assert table["a"].tolist() == [1.5, value]
     rows = read_json(b"[" + data.strip().replace(b"\n", b", ") + b"]", "t")
-    assert (rows["a"].to_pylist() if hasattr(rows, "column_names") else rows["a"].tolist()) == [
-        1.5,
-        value,
-    ]
+    assert rows["a"].tolist() == [1.5, value]
     encoder = fit_encoder({"a": [1.5, 2.5, value]})
     assert (
         encoder.encode(table)[0].tolist()
@@ -163,34 +153,23 @@ def test_what_arrow_refuses_of_json_is_read_all_the_same(cell, value):
     )
 
 
-def test_names_that_are_no_text_are_refused():
-    for read in (
-        lambda data: read_json(b"[" + data + b"]", "t"),
-        lambda data: list(json_line_chunks(io.BytesIO(data), "t", ReadOptions())),
-    ):
-        with pytest.raises(
-            ValueError, match=r"a column is named 'a.ud800', of which a part is no character"
-        ):
-            read(b'{"a\\ud800": 1}')
-
-
 @pytest.mark.parametrize("value", [ROWS, {name: [row[name] for row in ROWS] for name in ROWS[0]}])
 def test_files_of_any_name_and_encoding(value, tmp_path):
     text = json.dumps(value, ensure_ascii=False, indent=1)
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
         (tmp_path / "t.json").write_bytes(text.encode(encoding))
         table, total = files.read_training(str(tmp_path / "t.json"), ReadOptions(drop=("flag",)))
-        assert (total, table.column_names) == (3, ["n", "x", "word"])
-        assert table.column("x").to_pylist() == [0.5, None, -2.0]
+        assert (total, list(table)) == (3, ["n", "x", "word"])
+        assert table["x"].tolist() == [0.5, None, -2.0]
 
 
 def test_json_lines_may_be_called_json(tmp_path):
     (tmp_path / "t.json").write_text("\n".join(map(json.dumps, ROWS)))
-    assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
+    assert files.read_training(str(tmp_path / "t.json"))[0].to_dict("records") == ROWS
     (tmp_path / "t.json").write_text(
         "\n".join(map(json.dumps, ROWS)), encoding="utf-8-sig"
     )  # had been refused
-    assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
+    assert files.read_training(str(tmp_path / "t.json"))[0].to_dict("records") == ROWS
     one = tmp_path / "one.json"
     one.write_text('{"a": 1}')  # a single line is no object of columns
     with pytest.raises(ValueError, match=r"one.json' must hold rows"):
@@ -204,9 +183,9 @@ cells = st.none() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, al
 @settings(max_examples=100, deadline=None)
 def test_cells_that_a_row_does_not_name_are_missing(rows):
     found = read_json(json.dumps(rows).encode(), "t.json")
-    assert set(found.column_names) == set().union(*rows)
-    for name in found.column_names:
-        assert found.column(name).to_pylist() == [row.get(name) for row in rows]
+    assert set(found) == set().union(*rows)
+    for name in found:
+        assert found[name].tolist() == [row.get(name) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +254,7 @@ def test_json_in_a_file_of_another_name_says_how_to_read_it(tmp_path):
 def test_nested_cells_are_refused_where_they_are_looked_at(cell):
     table = read_json(f'[{{"a": {cell}, "b": 1}}, {{"a": 2, "b": 2}}]'.encode(), "t.json")
     with pytest.raises(
-        TypeError, match=r"column 'a' holds nested values .* or leave it out .*--drop"
+        TypeError, match=r"column 'a' holds a (list|dict) .* or leave it out .*--drop"
     ):
         fit_encoder(table)
     codes, _, absent, extra = fit_encoder({"b": [1, 2]}).encode_counting(table)

@@ -1,17 +1,13 @@
-"""Text files: long headers, headers again, decimal marks, quotes, empty lines, bytes that are no text."""
-
-import warnings
+"""Text files: long headers, decimal marks, quotes, empty lines, bytes that are no text."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from tables import file_codes
 
-import hld
 from hld.tables.factored import whole_cells
 from hld.tables.files import files, row_chunks
 from hld.tables.files.dialect import ReadOptions
-from hld.tables.files.row_chunks import columns_of
 from hld.tables.schemas.learn_schema import fit_encoder
 
 
@@ -137,93 +133,3 @@ def test_a_header_without_rows(tmp_path, text):
         files.read_training(str(tmp_path / "t.csv"))
     (chunk,) = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["a"]))
     assert [len(cells) for cells in chunk.values()] == [0] * len(chunk)
-
-
-ROW = "1,u\n"
-OPEN = (
-    "a,b\n" + ROW * 9 + '1,"u\n' + ROW * 5 + '2,"v"\n' + ROW * 3
-)  # closed by the quote that was to open v
-
-
-def read(path, text, training):
-    """Rows that are read, and what is said."""
-    path.write_text(text)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if training:
-            number = len(files.read_training(str(path), ReadOptions())[0])
-        else:
-            encoder = hld.fit_encoder({"a": [1, 2], "b": ["u", "v"]})
-            number = sum(len(chunk["a"].codes) for chunk in files.read_chunks(str(path), encoder))
-    return number, [str(one.message) for one in caught if "quotes" in str(one.message)]
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_rows_between_a_quote_and_the_next_are_told(tmp_path, monkeypatch, training):
-    """They had been one cell, unsaid, and the verdict was on the others."""
-    number, said = read(tmp_path / "t.csv", OPEN, training)
-    assert number == 9 + 1 + 3
-    assert len(said) == 1
-    assert "t.csv' has a cell of 7 lines in column 'b' that look like rows, 'u\\n1,u" in said[0]
-    assert said[0].endswith(
-        "check its quotes, as all that follows one without an end is one cell up to the next"
-    )
-
-
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "two\nlines",
-        "Dear all,\nhello\nthere, you\nand, you\nbye",
-        "a\n1,u\n2,v\nb",
-        "a\n\n\n\n\nb",
-        "x,y\n" * 3,
-    ],
-)
-@pytest.mark.parametrize("training", [True, False])
-def test_lines_that_are_no_rows_are_cells(tmp_path, cell, training):
-    number, said = read(tmp_path / "t.csv", "a,b\n" + ROW * 4 + f'1,"{cell}"\n' + ROW, training)
-    assert (number, said) == (6, [])
-
-
-def test_lines_of_a_table_of_one_column_are_no_rows(tmp_path):
-    number, said = read(tmp_path / "t.csv", 'b\nu\n"u\nv\nw\nx\ny"\nv\n', True)
-    assert (number, said) == (3, [])
-
-
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-@pytest.mark.parametrize(("separator", "end"), [(",", "\n"), (";", "\r\n"), (", ", "\n")])
-def test_the_header_of_a_second_file_is_no_row(tmp_path, mark, separator, end):
-    """Files joined by cat: to learn from, a column of numbers had become one of text by it."""
-    rows = [["a", "k"], ["1.5", "u"], ["2.5", "k"]]
-    part = mark + end.join(separator.join(row) for row in rows) + end
-    (tmp_path / "t.csv").write_text(part * 3, newline="")
-    with pytest.warns(
-        UserWarning, match=r"t\.csv' has rows that are its header again, as files have that"
-    ) as said:
-        table, total = files.read_training(str(tmp_path / "t.csv"))
-    found = {
-        name: list(column if hasattr(column, "iloc") else column.to_pylist())
-        for name, column in columns_of(table)
-    }
-    assert (total, found, len(said)) == (6, {"a": [1.5, 2.5] * 3, "k": ["u", "k"] * 3}, 1)
-    encoder = hld.fit_encoder({"a": [1.5, 2.5], "k": ["u", "k"]})
-    with pytest.warns(UserWarning, match="its header again"):
-        chunks = list(files.read_chunks(str(tmp_path / "t.csv"), encoder))
-    assert sum(len(chunk["a"]) for chunk in chunks) == 6
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "count"),
-    [
-        ("a\nx\ny\n" + "z\n" * 60 + "a\n", ReadOptions(), 63),
-        ("x0,x1\nx0,x1\n1,2\n", ReadOptions(has_header=False), 3),
-        ("a,b\n" + "x,y\n" * 60 + "a,b\na,c\n", ReadOptions(columns=("a",)), 62),
-        ("a,b\nb,a\na,c\n", ReadOptions(), 2),
-    ],
-)
-def test_rows_that_only_look_like_the_header_are_read(tmp_path, text, options, count, recwarn):
-    """A single cell may be the name of its column by chance; without a header nothing is it again."""
-    (tmp_path / "t.csv").write_text(text)
-    assert files.read_training(str(tmp_path / "t.csv"), options)[1] == count
-    assert not [one for one in recwarn if "header" in str(one.message)]

@@ -1,0 +1,380 @@
+r"""Mixtures of multivariate normal distributions, beside leaves of single columns: blocks of columns that go together.
+
+.. math:: p(x) = \sum_m w_m \, N(x_B;\, \mu_m, \Sigma_m) \prod_{v \notin B} p_{mv}(x_v)
+
+with B the columns whose leaves are normal.  A tree of a few states cannot say that a column is nearly a linear function
+of others; a covariance says nothing else.  The price is B^2 numbers for each product, and that no v-tree takes the sum
+apart: likelihoods, missing values and samples are exact, moments of units and products of circuits are not there.
+
+A row that lacks the columns H and shows the columns S of B has the likelihood N(x_S; mu_S, Sigma_SS), and
+
+.. math:: E[x_H \mid x_S] = \mu_H + A (x_S - \mu_S), \qquad
+          \mathrm{Cov}[x_H \mid x_S] = \Sigma_{HH} - A \Sigma_{SH}, \qquad A = \Sigma_{HS} \Sigma_{SS}^{-1}.
+
+**EM** (Dempster, Laird and Rubin 1977).  With r_nm the probability that row n is from product m, and n_m their sum,
+
+.. math:: \mu_m = \frac{1}{n_m} \sum_n r_{nm} E[x_n], \qquad
+          \Sigma_m = \frac{\sum_n r_{nm} E[(x_n - \mu_m)(x_n - \mu_m)^t] + a \Sigma_0}{n_m + a},
+
+as with `a` rows more of covariance Sigma_0 = ((1 - d) S + d diag S) M^(-2/B), S that of all rows: of M products each
+takes about an M-th of the volume (Fraley and Raftery 2007).  The others are fitted as in circuits.
+
+References
+----------
+Fraley and Raftery (2007), Bayesian regularization for normal mixture estimation and model-based clustering, Journal of
+Classification 24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pcircuit.arguments import Floats, Ints, Seed, check_generator, check_numbers
+from pcircuit.circuit import Circuit, check_distribution
+from pcircuit.evidence import all_missing, check_values
+from pcircuit.immutable import Immutable
+from pcircuit.leaves import Gaussian
+from pcircuit.leaves.choice import Family, units_like
+from pcircuit.leaves.gaussian import LOG_2_PI
+from pcircuit.regions import InnerRegion, InputRegion, LeafFamily
+from pcircuit.vtree import VTree
+
+DIAGONAL = 0.05  # d
+MEANS_ROUNDS = 10  # of k-means, where EM starts
+EMPTY = 1e-9  # rows of a product that is left alone
+
+
+class _Pattern(NamedTuple):
+    """Rows that lack the same columns of the block."""
+
+    rows: Ints
+    shown: Ints
+    lacking: Ints
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NormalBlocks(Immutable):
+    """A mixture of products whose normal columns are correlated: a member of a `Mixture`, as `learn` makes it.
+
+    Parameters
+    ----------
+    products : Circuit
+        The products without correlations: one sum over inputs, as `product_circuit` makes it.
+    correlations : (M, B, B) float array_like
+        Of the B columns with `Gaussian` leaves in each product; positive definite, with ones on the diagonal.
+
+    Examples
+    --------
+    >>> leaves = [Gaussian([0.0], [1.0]), Gaussian([0.0], [2.0])]
+    >>> blocks = NormalBlocks(product_circuit(leaves, [1.0]), [[[1.0, 0.8], [0.8, 1.0]]])
+    >>> blocks.log_likelihood([[0.0, 0.0], [0.0, np.nan]]).round(4)
+    array([-2.0201, -0.9189])
+    """
+
+    products: Circuit
+    correlations: Floats
+    is_block = True
+
+    def __post_init__(self) -> None:
+        root: Any = check_distribution(self.products, "products").regions[-1]
+        V, of_inputs = self.num_variables, {region.num_units for region in self.products.inputs}
+        if (
+            root.is_input
+            or root.products.shape[1] != V
+            or {len(root.products)} != of_inputs
+            or (root.products != np.arange(len(root.products))[:, None]).any()
+        ):
+            raise ValueError(
+                "`products` must be one sum over products of inputs, as `product_circuit` makes it, found "
+                f"{self.products}"
+            )
+        M, B = len(self.weights), len(self.columns)
+        expected = f"({M}, {B}, {B}) finite numbers, correlations of the columns with normal leaves"
+        array = np.array(
+            check_numbers(self.correlations, "correlations", expected, (M, B, B)), dtype=float
+        )
+        try:
+            np.linalg.cholesky(array)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                f"`correlations` must be {expected}, found a matrix that is not positive definite"
+            ) from None
+        array.flags.writeable = False
+        object.__setattr__(self, "correlations", array)
+
+    @property
+    def num_variables(self) -> int:
+        """V (int)."""
+        return self.products.num_variables
+
+    @property
+    def num_categories(self) -> tuple[int, ...]:
+        """Number of categories of each variable, 0 where it has none: a tuple of V int."""
+        return self.products.num_categories
+
+    @property
+    def num_parameters(self) -> int:
+        """Those of the products, and a correlation for each pair (int)."""
+        M, B, _ = self.correlations.shape
+        return int(self.products.num_parameters + M * B * (B - 1) // 2)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(M,) weights of the products."""
+        root: Any = self.products.regions[-1]
+        return np.asarray(root.dense_weights()[0])
+
+    @cached_property
+    def columns(self) -> Ints:
+        """(B,) columns with normal leaves."""
+        return np.flatnonzero(
+            [isinstance(region.leaves, Gaussian) for region in self.products.inputs]
+        )
+
+    @cached_property
+    def mean(self) -> Floats:
+        """(M, B) means of the block."""
+        return self._of_leaves("mean")
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """(M, B, B) covariances of the block."""
+        std = self._of_leaves("std")
+        return np.asarray(self.correlations * std[:, :, None] * std[:, None, :])
+
+    def _of_leaves(self, name: str) -> Floats:
+        """(M, B) a parameter of the normal leaves."""
+        leaves = [self.products.inputs[v].leaves for v in self.columns]
+        return np.stack([getattr(own, name) for own in leaves], axis=1)
+
+    def log_likelihood(self, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
+        """(N,) natural log-likelihoods of rows, NaN where missing.
+
+        Shapes: data (N, V) -> (N,).
+        """
+        return _log_sum(self.log_joint(check_values(self.products, data)))
+
+    def log_joint(self, values: Floats, patterns: list[_Pattern] | None = None) -> Floats:
+        """(N, M) ln of the probability of each product and the row.
+
+        Shapes: values (N, V) -> (N, M).
+        """
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.broadcast_to(self.weights, (len(values), len(self.weights))))
+        for v, region in enumerate(self.products.inputs):
+            if v not in self.columns:
+                logs = logs + region.leaves.log_density(values[:, v])
+        block = values[:, self.columns]
+        for rows, shown, _ in _patterns(block) if patterns is None else patterns:
+            roots = np.linalg.cholesky(self.covariance[:, shown[:, None], shown])
+            constants = (
+                np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+                + 0.5 * len(shown) * LOG_2_PI
+            )
+            for m, (root, constant) in enumerate(zip(roots, constants.tolist(), strict=True)):
+                z = np.linalg.solve(root, (block[rows[:, None], shown] - self.mean[m, shown]).T)
+                logs[rows, m] -= 0.5 * np.einsum("bn,bn->n", z, z) + constant
+        return logs
+
+    def given(self, block: Floats, pattern: _Pattern) -> tuple[Floats, Floats]:
+        """Means (M, n, H) and covariances (M, H, H) of the columns that rows of one pattern lack, in each product.
+
+        Shapes: block (N, B).
+        """
+        rows, shown, lacking = pattern
+        across = self.covariance[:, shown[:, None], lacking]
+        slopes = np.linalg.solve(self.covariance[:, shown[:, None], shown], across)
+        away = block[rows[:, None], shown] - self.mean[:, None, shown]
+        rest = self.covariance[:, lacking[:, None], lacking] - across.transpose(0, 2, 1) @ slopes
+        return self.mean[:, None, lacking] + away @ slopes, rest
+
+    def sample(self, num_samples: int, *, given: Any = None, rng: Seed = None) -> Floats:
+        """(N, V) draws; of rows that are given in part the rest.
+
+        Shapes: given (N, V) -> (N, V).
+        """
+        generator = check_generator(rng)
+        rows = (
+            all_missing(self.products, num_samples)
+            if given is None
+            else check_values(self.products, given, "given")
+        )
+        rows = np.array(np.broadcast_to(rows, (num_samples, self.num_variables)))
+        logs = self.log_joint(rows)
+        sums = np.cumsum(np.exp(logs - _log_sum(logs)[:, None]), axis=1)
+        units = np.minimum(
+            (sums <= generator.random(num_samples)[:, None]).sum(axis=1), logs.shape[1] - 1
+        )
+        block = rows[:, self.columns]
+        for pattern in _patterns(block):
+            own, lacking = units[pattern.rows], self.columns[pattern.lacking]
+            means, covariances = self.given(block, pattern)
+            noise = generator.standard_normal((len(own), len(lacking)))
+            noise = np.einsum("nij,nj->ni", _roots(covariances)[own], noise)
+            rows[pattern.rows[:, None], lacking] = means[own, np.arange(len(own))] + noise
+        for v, region in enumerate(self.products.inputs):
+            if v not in self.columns:
+                holes = np.flatnonzero(np.isnan(rows[:, v]))
+                rows[holes, v] = region.leaves.sample(units[holes], generator)
+        return rows
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NormalBlocks):
+            return NotImplemented
+        return self.products == other.products and np.array_equal(
+            self.correlations, other.correlations
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        M, B, _ = self.correlations.shape
+        return f"NormalBlocks({M} products, {B} of {self.num_variables} variables correlated)"
+
+
+def product_circuit(leaves: list[LeafFamily], weights: ArrayLike) -> Circuit:
+    """The circuit of M products: one sum over inputs.
+
+    Shapes: weights (M,).
+    """
+    weights = np.asarray(weights, dtype=float)
+    V, M = len(leaves), len(weights)
+    tree = VTree.from_nested(list(range(V)))
+    products = np.repeat(np.arange(M)[:, None], V, axis=1)
+    inputs = [InputRegion(v, own) for v, own in enumerate(leaves)]
+    return Circuit(tree, [*inputs, InnerRegion(products, (weights / weights.sum())[None])])
+
+
+class BlockSteps:
+    """EM from k-means of the columns with normal leaves, of which there are two or more."""
+
+    def __init__(
+        self,
+        table: Floats,
+        families: list[Family],
+        num_products: int,
+        prior_rows: float,
+        generator: np.random.Generator,
+    ) -> None:
+        self.table, self.families, self.prior_rows = table, families, prior_rows
+        self.is_normal = np.array([family is Gaussian for family in families])
+        block = table[:, self.is_normal]
+        self.patterns = _patterns(block)
+        self._leaves = [
+            units_like(family, table[:, v], num_products) for v, family in enumerate(families)
+        ]
+        block = np.where(np.isnan(block), np.nanmean(block, axis=0), block)
+        spread = np.cov(block.T, bias=True)
+        spread = (1 - DIAGONAL) * spread + DIAGONAL * np.diag(spread.diagonal())
+        own = [
+            one for one, is_normal in zip(self._leaves, self.is_normal, strict=True) if is_normal
+        ]
+        _, scale, least = np.array([one.to_arrays()["prior"] for one in own]).T
+        self.prior = spread * num_products ** (-2 / len(scale)) + np.diag(least**2)
+        shares = np.eye(num_products)[_nearest_means(block / scale, num_products, generator)]
+        self.model = self._maximized(shares, lambda m: (block, np.zeros(spread.shape)))
+
+    def step(self) -> float:
+        """One step; the mean log-likelihood before it."""
+        model, block = self.model, self.table[:, self.is_normal]
+        logs = model.log_joint(self.table, self.patterns)
+        total = _log_sum(logs)
+        shares = np.exp(logs - total[:, None])
+
+        found = [(one, *model.given(block, one)) for one in self.patterns if len(one.lacking)]
+
+        def expected(m: int) -> tuple[Floats, Floats]:
+            filled, more = block.copy(), np.zeros(self.prior.shape)
+            for (rows, _, lacking), means, covariances in found:
+                filled[rows[:, None], lacking] = means[m]
+                more[lacking[:, None], lacking] += shares[rows, m].sum() * covariances[m]
+            return filled, more
+
+        self.model = self._maximized(shares, expected)
+        return float(total.mean())
+
+    def _maximized(
+        self, shares: Floats, expected: Callable[[int], tuple[Floats, Floats]]
+    ) -> NormalBlocks:
+        """The M-step, from the block of all rows as each product fills it, and the covariances of what it filled in.
+
+        Shapes: shares (N, M).
+        """
+        counts, a = shares.sum(axis=0), self.prior_rows
+        means, covariances = [], []
+        for m, count in enumerate(counts.tolist()):
+            filled, more = expected(m)
+            mean = shares[:, m] @ filled / count if count > EMPTY else filled.mean(axis=0)
+            away = filled - mean
+            covariance = (away.T * shares[:, m]) @ away + more + a * self.prior
+            means.append(mean)
+            covariances.append(covariance / (count + a))
+        std = np.sqrt(np.stack([one.diagonal() for one in covariances]))
+        normal = iter(zip(np.transpose(means), std.T, strict=True))
+        leaves = [
+            Gaussian(*next(normal), own.prior)  # type: ignore[attr-defined]
+            if is_normal
+            else own.maximize(own.statistics(self.table[:, v], shares), 1.0)
+            for v, (own, is_normal) in enumerate(zip(self._leaves, self.is_normal, strict=True))
+        ]
+        return NormalBlocks(
+            product_circuit(leaves, counts + 1.0),
+            np.stack(covariances) / (std[:, :, None] * std[:, None, :]),
+        )
+
+
+def _nearest_means(block: Floats, count: int, generator: np.random.Generator) -> Ints:
+    """(N,) the nearest of `count` means of each row, by k-means from rows that lie far apart.
+
+    Shapes: block (N, B).
+    """
+
+    def distances() -> Floats:
+        return np.asarray(square[:, None] - 2 * block @ means.T + (means**2).sum(axis=1))
+
+    means, square = block[generator.integers(len(block))][None], (block**2).sum(axis=1)
+    while len(means) < count:
+        far = np.maximum(distances().min(axis=1), 0.0)
+        chances = far / far.sum() if far.sum() > 0 else None
+        means = np.concatenate([means, block[generator.choice(len(block), 1, p=chances)]])
+    for _ in range(MEANS_ROUNDS):
+        nearest = distances().argmin(axis=1)
+        means = np.stack(
+            [
+                block[nearest == m].mean(axis=0) if (nearest == m).any() else means[m]
+                for m in range(count)
+            ]
+        )
+    return np.asarray(distances().argmin(axis=1))
+
+
+def _patterns(block: Floats) -> list[_Pattern]:
+    """Rows that lack the same columns, together.
+
+    Shapes: block (N, B).
+    """
+    holes, which = np.unique(np.isnan(block), axis=0, return_inverse=True)
+    return [
+        _Pattern(np.flatnonzero(which.ravel() == number), np.flatnonzero(~one), np.flatnonzero(one))
+        for number, one in enumerate(holes)
+    ]
+
+
+def _roots(covariances: Floats) -> Floats:
+    """Matrices R with R R^t the covariances, which rounding may have made singular."""
+    values, vectors = np.linalg.eigh(covariances)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None])
+
+
+def _log_sum(logs: Floats) -> Floats:
+    """(N,) ln of the sums of exponentials of rows; -inf of rows of -inf.
+
+    Shapes: logs (N, M).
+    """
+    return np.asarray(np.logaddexp.reduce(logs, axis=1))
