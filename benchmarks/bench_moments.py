@@ -4,8 +4,9 @@
 
 prints Markdown tables.
 
-1. Mean, tr(S) and tr(S^2) of all input and sum units in linear time (`hld.exact_moments`), for circuits in the shape of
-   Hidden Chow-Liu trees with binary variables, K latent states and random tables, on chains and balanced trees.
+1. Mean and variances of all input and sum units in linear time (`hld.exact_moments`), and with tr(S^2) where K <= 16,
+   for circuits in the shape of Hidden Chow-Liu trees with binary variables, K latent states and random tables, on
+   chains and balanced trees.
 2. The same three numbers computed in two other ways, on chains with K = 4 and sizes that each can finish:
    "pairs" is algorithm 1 of the HLD paper (K, S and Krishnan 2026), for every pair of nodes the circuit marginalised to
    their common scope, multiplied by the two (`pcircuit.multiply`) and summed over all states (`pcircuit.overlap`);
@@ -34,16 +35,19 @@ from .measure import markdown, median_time, show
 
 
 class Sizes(NamedTuple):
-    """What to measure: numbers of variables and of latent states, and of variables for the other two ways."""
+    """What to measure: numbers of variables by number of latent states, and for the other two ways."""
 
-    variables: tuple
-    units: tuple
+    variables: dict
     dense: tuple
     pairs: tuple
 
 
-FULL = Sizes((100, 1_000, 10_000), (4, 16), (100, 200, 400, 800), (4, 6, 8, 12))
-QUICK = Sizes((100, 300, 1_000), (4, 8), (50, 100, 200), (3, 4, 6))
+FULL = Sizes(
+    {4: (100, 1_000, 10_000), 16: (100, 1_000), 64: (100, 1_000)},
+    (100, 200, 400, 800),
+    (4, 6, 8, 12),
+)
+QUICK = Sizes({4: (100, 1_000), 16: (30, 100), 64: (10, 30)}, (50, 100), (3, 4))
 TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
 
 
@@ -62,17 +66,22 @@ def main():
 
 def linear_table(sizes: Sizes) -> dict:
     """Print table 1; {(tree, K): {V: seconds}}."""
-    print(markdown(["tree", "V", "K", "nodes", "CPU seconds", "MB"]), end="")
-    linear_moments(latent_tree_circuit(np.arange(100) - 1, 4))  # loads its kernels
+    heads = ["tree", "V", "K", "nodes", "CPU seconds", "MB", "with tr(S^2)", "MB"]
+    print(markdown(heads), end="")
+    linear_moments(latent_tree_circuit(np.arange(100) - 1, 4))  # imports
     times = {}
     for name, tree in TREES.items():
-        for K in sizes.units:
-            for V in sizes.variables:
+        for K, numbers in sizes.variables.items():
+            for V in numbers:
                 circuit = latent_tree_circuit(tree(V), K)
-                run = functools.partial(linear_moments, circuit)
-                times.setdefault((name, K), {})[V] = seconds = cpu_seconds(run)
-                nodes = len(hld.select_nodes(circuit))
-                show(name, f"{V:,}", K, f"{nodes:,}", f"{seconds:.4f}", peak_megabytes(run))
+                cells = []
+                for function in (hld.exact_moments, linear_moments)[: 1 + (K <= 16)]:
+                    run = functools.partial(function, circuit)
+                    seconds = cpu_seconds(run)
+                    if not cells:
+                        times.setdefault((name, K), {})[V] = seconds
+                    cells += [f"{seconds:.4f}", peak_megabytes(run)]
+                show(name, f"{V:,}", K, f"{len(hld.select_nodes(circuit)):,}", *cells)
     return times
 
 

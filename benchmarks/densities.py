@@ -3,6 +3,7 @@
     python -m benchmarks.densities nats           likelihoods of fresh rows, beside other programs
     python -m benchmarks.densities level          of the exact null, for rows drawn from the circuit
     python -m benchmarks.densities power          of `HLDDetector` with bins and with densities
+    python -m benchmarks.densities speed          rows per CPU second of one thread, beside libcirkit and SPFlow
 
 Tables: covertype's ten quantitative columns, sensorless's 48 and adult's fourteen, eight of which are categories
 (`HLD_DATA`); breast cancer, diabetes, wine and digits of scikit-learn.  Half of the rows, at most 3,000, are to learn
@@ -22,6 +23,7 @@ products of normal distributions, and of shares of categories, from which `forge
 import argparse
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -29,13 +31,18 @@ import numpy as np
 
 import hld
 import pcircuit
+from pcircuit.inference.densities import at_rows, block_rows
 from pcircuit.learning.normal_blocks import NormalBlocks
 from pcircuit.leaves import Atoms, Categorical, Histogram, LeafFamily
 from pcircuit.leaves.columns import heaped_values, rounding_unit
 
+from .measure import markdown, median_time, show
 from .paper import datasets
+from .peers import best_rate
 
 MOST_ROWS, EPOCHS, NUM_LATENTS = 3_000, 100, 12
+MOST_CELLS = 500_000  # rows times columns for `speed`
+SETTINGS = ((50, 4), (50, 16), (500, 4), (2_000, 4))  # V, K
 TABLES = ("breast", "diabetes", "wine", "digits", "covertype", "sensorless", "adult")
 SMALLEST_SPREAD = 1e-3  # of a leaf of a forest, in deviations of its column
 
@@ -307,10 +314,62 @@ def power(names, trials):
                 )
 
 
+def speed(settings):
+    """A table of rates of Gaussian hidden Chow-Liu trees for (V, K), with the same circuit in other libraries."""
+    heads = ["V", "K", "rows a second", "fill", "epoch", "libcirkit", "SPFlow", "over the best"]
+    print(markdown(heads, left=0), end="")
+    rng = np.random.default_rng(0)
+    for V, K in settings:
+        rows = rng.standard_normal((MOST_CELLS // V, V)) + rng.standard_normal((MOST_CELLS // V, 1))
+        start = pcircuit.hclt(rows[:2000], K, leaves="gaussian")
+        circuit, _ = start.fit_em(rows[:2000], num_epochs=2)
+        step, times = block_rows(circuit), [time.process_time()]
+
+        def seconds(function):
+            function()
+            return median_time(function, 5, clock=time.process_time)
+
+        whole = seconds(lambda c=circuit, x=rows: c.log_likelihood(x, n_jobs=1))
+        fill = seconds(
+            lambda c=circuit, x=rows, n=step: [
+                at_rows(c, x, slice(i, i + n)) for i in range(0, len(x), n)
+            ]
+        )
+        circuit.fit_em(
+            rows, num_epochs=6, n_jobs=1, callback=lambda *_, t=times: t.append(time.process_time())
+        )
+        rates = [of_peer(name, circuit, rows) for name in ("libcirkit", "spflow")]
+        best = max((rate for rate in rates if rate), default=None)
+        cells = [f"{rate:,.0f}" if rate else "-" for rate in rates]
+        cells.append(f"{len(rows) / whole / best:.1f}" if best else "-")
+        epoch = np.median(np.diff(times)[1:]) / whole
+        show(
+            f"{V:,}", K, f"{len(rows) / whole:,.0f}", f"{fill / whole:.2f}", f"{epoch:.1f}", *cells
+        )
+    print(
+        "\nFill (of leaf tables) and an epoch of EM in units of an evaluation.  A dash: not installed, or rows too "
+        "unlikely for it."
+    )
+
+
+def of_peer(name, circuit, rows):
+    """Rows per CPU second of the same circuit in another library at its best batch size; None where it cannot."""
+    try:
+        peer = import_module(f"benchmarks.peer_{name}")
+    except ImportError:
+        return None
+    evaluate, few = peer.evaluator(circuit), rows[:100]
+    want = circuit.log_likelihood(few)
+    if want.min() < peer.LOWEST:
+        return None
+    np.testing.assert_allclose(evaluate(peer.as_input(few)), want, rtol=1e-4, atol=1e-3)
+    return best_rate(evaluate, rows, True, as_input=peer.as_input)
+
+
 def main():
-    """One of the three tables."""
+    """One of the four tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("nats", "level", "power"))
+    parser.add_argument("what", choices=("nats", "level", "power", "speed"))
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--trials", type=int, help="batches (default 50, of `level` 1000)")
@@ -321,6 +380,8 @@ def main():
         nats(given.tables, given.models, given.trees)
     elif given.what == "level":
         level(given.tables, given.trials or 1000)
+    elif given.what == "speed":
+        speed(SETTINGS)
     else:
         power(given.tables, given.trials or 50)
     print(f"\n{time.perf_counter() - begun:.0f} s")

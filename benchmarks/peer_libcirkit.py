@@ -11,7 +11,7 @@ from cirkit.backend.torch.em_optimizer import EM
 from cirkit.pipeline import PipelineContext
 from cirkit.symbolic.circuit import Circuit as SymbolicCircuit
 from cirkit.symbolic.initializers import ConstantTensorInitializer
-from cirkit.symbolic.layers import CategoricalLayer, HadamardLayer, SumLayer
+from cirkit.symbolic.layers import CategoricalLayer, GaussianLayer, HadamardLayer, SumLayer
 from cirkit.symbolic.parameters import Parameter, TensorParameter
 from cirkit.utils.scope import Scope
 
@@ -21,8 +21,8 @@ LOWEST = -708.39  # natural log of the least value that it represents
 
 
 def as_input(rows):
-    """Rows as libcirkit takes them."""
-    return torch.from_numpy(rows.astype(np.int64))
+    """Rows as libcirkit takes them: categories, or numbers in single precision."""
+    return torch.from_numpy(rows.astype(np.float32 if rows.dtype.kind == "f" else np.int64))
 
 
 def evaluator(circuit):
@@ -57,7 +57,15 @@ def _compiled(circuit, learnable):
     torch.set_num_threads(1)
     layers, inputs, shown = [], {}, []
     for r, region in enumerate(circuit.regions):
-        if isinstance(region, InputRegion):
+        if isinstance(region, InputRegion) and not region.num_categories:
+            layer = GaussianLayer(
+                Scope([region.variable]),
+                region.num_units,
+                mean=_parameter(region.leaves.mean, learnable),
+                stddev=_parameter(region.leaves.std, learnable),
+            )
+            layers.append(layer)
+        elif isinstance(region, InputRegion):
             layer = CategoricalLayer(
                 Scope([region.variable]),
                 region.num_units,

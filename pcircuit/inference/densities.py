@@ -36,7 +36,9 @@ from pcircuit.leaves import Rescaled
 from pcircuit.regions import InputRegion, LeafFamily
 
 T = TypeVar("T")
-TABLE_VALUES = 2**20  # of the tables of a block: they stay in the cache where rows are narrow
+TABLE_VALUES = (
+    2**22
+)  # of the tables of a block: where rows are wide, fewer rows cost more than a cache brings
 LEAF_VALUES = (
     2**13
 )  # of one variable: temporary arrays of 64 KB come from memory that was used before
@@ -59,7 +61,8 @@ class _Filled(LeafFamily):
     """The units of a variable at the rows of a block."""
 
     base: LeafFamily
-    logs: Floats  # (K, n) ln of the densities, at most 0
+    logs: Floats  # (K, n) ln of the densities
+    top: Floats  # (n,) what they were divided by, as a logarithm
     filled: Floats  # (K, B + 1) the same as likelihoods; 1 behind the rows
 
     @property
@@ -93,7 +96,7 @@ class _Filled(LeafFamily):
     def log_table(self) -> Floats:
         """(K, B + 1) their logarithms, where nothing is lifted."""
         table = np.zeros(self.filled.shape)
-        table[:, : self.logs.shape[1]] = self.logs
+        np.subtract(self.logs, self.top, out=table[:, : len(self.top)])
         return table
 
 
@@ -116,23 +119,26 @@ def at_rows(circuit: Circuit, values: Floats, rows: slice) -> AtRows:
     leaf_of = circuit.vtree.leaf_of().tolist()
     codes = np.empty(values.shape, dtype=np.int64)
     codes[:] = np.arange(n)[:, None]
-    log_scale = np.zeros(values.shape)
+    columns = np.ascontiguousarray(values.T)
+    log_scale = np.zeros(columns.shape).T
     for v, region in enumerate(circuit.inputs):
         if region.num_categories:
             codes[:, v] = np.where(np.isnan(values[:, v]), -1, values[:, v])
             continue
-        logs = np.asarray(region.leaves.log_density(values[:, v])).T
+        logs = np.asarray(region.leaves.log_density(columns[v])).T
         top = logs.max(axis=0)
-        log_scale[:, v] = top = np.where(top > -np.inf, top, 0.0)
-        logs, start, K = logs - top, packed.table_start[v], len(logs)
+        if top.min(initial=0.0) == -np.inf:
+            top = np.where(top > -np.inf, top, 0.0)
+        log_scale[:, v] = top
+        start, K = packed.table_start[v], len(logs)
         filled = tables[start : start + K * (packed.categories[v] + 1)].reshape(K, -1)
         filled[:, n:] = 1.0
         here = filled[:, :n]
-        np.maximum(logs, LOWEST_LOG, out=here)
+        np.subtract(logs, top, out=here)
+        if here.min(initial=0.0) < LOWEST_LOG:
+            np.maximum(here, LOWEST_LOG, out=here, where=here > -np.inf)  # and exp(-inf) is 0
         np.exp(here, out=here)
-        if n and logs.min() == -np.inf:
-            here[logs == -np.inf] = 0.0
-        leaves = unchecked(_Filled, base=region.leaves, logs=logs, filled=filled)
+        leaves = unchecked(_Filled, base=region.leaves, logs=logs, top=top, filled=filled)
         regions[leaf_of[v]] = unchecked(InputRegion, variable=v, leaves=leaves)
     new = {"packed": packed._replace(tables=tables)} | shape.work
     block = with_regions(circuit, regions, new, (), circuit.is_normalized)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from pcircuit.leaves.columns import column_prior, prior_array, unit_array
 from pcircuit.regions import LeafFamily
 
 LOG_2_PI = float(np.log(2 * np.pi))
+EXPANDED = 2**8  # (x - m)^2 / (2 std^2) up to which the square is expanded around m
 NODES = 64  # of Gauss-Hermite quadrature, for means of functions
 
 
@@ -72,16 +74,40 @@ class Gaussian(LeafFamily):
 
         Shapes: x (N,) -> (N, K).
         """
-        logs = np.subtract(
-            x, self.mean[:, None]
-        )  # units by rows, as tables need it, and in few passes
-        logs *= (np.sqrt(0.5) / self.std)[:, None]
-        logs *= logs
-        np.subtract(self.log_bound()[:, None], logs, out=logs)
-        missing = np.isnan(x)
-        if missing.any():
-            logs[:, missing] = 0.0
+        m, s, _ = self._scale()
+        reach, coefficients = self._expansion
+        powers = np.ones((3, np.size(x)))
+        z = np.subtract(x, m, out=powers[1])
+        z /= s
+        far: Any = None
+        if not (
+            z.max(initial=0.0) <= reach and -z.min(initial=0.0) <= reach
+        ):  # or some are missing
+            far = ~(np.abs(z) <= reach)
+            z[far] = 0.0
+        np.multiply(z, z, out=powers[0])
+        logs = (
+            coefficients @ powers
+        )  # units by rows, as tables need it: a fifth of the time of four passes
+        if far is not None:
+            distance = np.subtract.outer(self.mean, np.asarray(x)[far]) / self.std[:, None]
+            with np.errstate(over="ignore"):  # where the density is 0
+                exact = self.log_bound()[:, None] - 0.5 * distance * distance
+            logs[:, far] = np.where(np.isnan(exact), 0.0, exact)  # 0 where missing
         return np.asarray(logs.T)
+
+    @cached_property
+    def _expansion(self) -> tuple[float, Floats]:
+        """Largest |z| for which ln p = a z^2 + b z + c loses at most 2**-40, and a, b, c (K, 3); z as in statistics."""
+        m, s, _ = self._scale()
+        with np.errstate(
+            over="ignore"
+        ):  # of units that are far or narrow, for which it is not used
+            u, half = (self.mean - m) / s, 0.5 * (s / self.std) ** 2
+        reach = float(np.sqrt(EXPANDED / half.max()))
+        if not np.abs(u).max() <= reach:
+            return -1.0, np.zeros((len(u), 3))
+        return reach, np.stack([-half, 2 * half * u, self.log_bound() - half * u * u], axis=1)
 
     def log_bound(self) -> Floats:
         """(K,) ln of the densities at the means."""

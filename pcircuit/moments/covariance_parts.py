@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,8 @@ from pcircuit.moments.overlaps import (
     MAX_SHIFT,
     Overlaps,
     OwnColumns,
-    columns_of_leaves,
     input_columns,
+    input_moments,
     input_overlaps,
     minus_average,
     normalized,
@@ -62,76 +62,141 @@ class CovarianceParts:
     product_rows: tuple[Floats, ...] = ()  # per child (own products, pairs of the child)
 
 
-def covariance_parts(
-    plan: Plan, *, compress: bool, own_only: bool = False
-) -> Iterator[tuple[int, CovarianceParts]]:
+class RegionBatch(NamedTuple):
+    """B regions that were computed together, with n selected units each."""
+
+    regions: Ints  # (B,)
+    children: list[Overlaps]  # per child, of all B regions; none at leaves
+    tables: Overlaps | None  # None where no overlap of their units is needed
+    mean: Floats  # (B, n), weighted
+    covariance: Floats  # (B, n, n), weighted
+
+
+def region_batches(plan: Plan) -> Iterator[RegionBatch]:
+    """The overlaps of all regions that matter, and moments of their own units, in the order of the plan."""
+    regions = plan.circuit.regions
+    masses: list[Any] = list(unit_masses(plan.circuit))
+    open_tables: dict[int, Overlaps] = {}
+    for batch in plan.batches:
+        r, numbers = int(batch[0]), batch.tolist()
+        products, sums, _ = plan.own(r)
+        weights = plan.weights[plan.start[batch][:, None] + np.arange(len(products) + len(sums))]
+        children: list[Overlaps] = []
+        q, rounding = np.stack([masses[b][0] for b in numbers]), plan.rounding[batch]
+        region: Any = regions[r]
+        tables, exponent, columns = None, np.zeros(len(batch), dtype=int), sums
+        if region.is_input and not region.num_categories:
+            tables, covariance = overlaps_of_leaves(region.leaves, q, rounding)
+            mean = scaled(tables.mean, tables.exp2)
+        elif region.is_input:
+            probs = np.stack([regions[b].probs for b in numbers])
+            mean, covariance = input_moments(probs, q, rounding)
+            tables = input_overlaps(probs, q, rounding) if plan.needed[r] else None
+        elif plan.needed[r]:
+            children = [
+                _stacked([open_tables.pop(c) for c in of_all])
+                for of_all in zip(
+                    *(plan.circuit.vtree.children(b).tolist() for b in numbers), strict=True
+                )
+            ]
+            qp = np.stack([masses[b][1] for b in numbers])
+            dense = np.stack([regions[b].dense_weights() for b in numbers])
+            tables, covariance, exponent = inner_overlaps(
+                region.products, dense, (q, qp), children, products, rounding
+            )
+            mean = scaled(tables.mean, tables.exp2[:, None])
+            columns = np.concatenate([np.arange(len(products)), len(products) + sums])
+        else:
+            mean, covariance = np.zeros_like(weights), np.zeros((len(batch), 0, 0))
+        if tables is not None and plan.needed[r]:
+            open_tables |= {b: Overlaps(*(t[i] for t in tables)) for i, b in enumerate(numbers)}
+        yield RegionBatch(
+            batch,
+            children,
+            tables,
+            weights * mean[:, columns],
+            _times_weights(covariance[:, columns[:, None], columns], weights, exponent),
+        )
+
+
+def _stacked(tables: list[Overlaps]) -> Overlaps:
+    """Tables of several regions with a first axis for these."""
+    stack: Any = (
+        np.stack if len(tables) > 1 else lambda column: np.asarray(column[0])[None]
+    )  # no copy of large ones
+    return Overlaps(*(stack(column) for column in zip(*tables, strict=True)))
+
+
+def _times_weights(covariance: Floats, weights: Floats, exponent: Ints) -> Floats:
+    """covariance[b, i, j] weights[b, i] weights[b, j] 2**exponent[b], without overflow on the way."""
+    half, rest = exponent[:, None] // 2, exponent[:, None] - exponent[:, None] // 2
+    weighted: Floats = (
+        covariance * scaled(weights, half)[:, :, None] * scaled(weights, rest)[:, None]
+    )
+    return weighted
+
+
+def means_and_variances(plan: Plan) -> tuple[Floats, Floats]:
+    """Mean (m,) and variances (m,)."""
+    mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
+    for batch in region_batches(plan):
+        own = plan.start[batch.regions][:, None] + np.arange(batch.mean.shape[1])
+        mean[own], variances[own] = batch.mean, batch.covariance.diagonal(axis1=1, axis2=2)
+    return mean, variances
+
+
+def covariance_parts(plan: Plan, *, compress: bool) -> Iterator[tuple[int, CovarianceParts]]:
     """Yield (r, CovarianceParts) for the regions that matter, in the order of the plan.
 
-    `compress` lets the own columns of an input region be others with the same Gram matrices.  With `own_only` the parts
-    that lead from region to region are left out: means and variances need none.
+    `compress` lets the own columns of an input region be others with the same Gram matrices.
     """
-    circuit = plan.circuit
-    masses: list[Any] = list(unit_masses(circuit))
-    open_tables: dict[int, Overlaps] = {}
-    for r in plan.order.tolist():
-        if not (plan.below[r] or plan.needed[r]):
-            continue
-        region, (q, qp) = circuit.regions[r], masses[r]
-        if region.is_input and not region.num_categories:
-            _, shown, weights = plan.own(r)
-            tables = overlaps_of_leaves(region.leaves, q, plan.rounding[r])
-            open_tables |= {r: tables} if plan.needed[r] else {}
-            yield r, CovarianceParts(columns_of_leaves(q, shown, weights, tables))
-            continue
-        if region.is_input:
-            _, shown, weights = plan.own(r)
-            if plan.needed[r]:
-                open_tables[r] = input_overlaps(region.probs, q, plan.rounding[r])
-            own = input_columns(
-                region.probs,
-                q,
-                plan.rounding[r],
-                shown,
-                weights,
-                open_tables.get(r),
-                compress=compress,
+    circuit, masses = plan.circuit, unit_masses(plan.circuit)
+    for batch in region_batches(plan):
+        factors = _sibling_factors(circuit.regions[batch.regions[0]], batch)
+        for i, r in enumerate(batch.regions.tolist()):
+            tables = None if batch.tables is None else Overlaps(*(t[i] for t in batch.tables))
+            own = OwnColumns(
+                batch.covariance[i], *_own_columns(plan, r, masses[r][0], tables, compress)
             )
-            yield r, CovarianceParts(own)
-            continue
-        children = circuit.vtree.children(r).tolist()
-        if not plan.needed[r]:
-            own = no_columns(region.num_units)
-            yield r, CovarianceParts(own) if own_only else _inner_parts(plan, r, q, qp, own)
-            continue
-        below = [open_tables.pop(c) for c in children]
-        open_tables[r], own = inner_overlaps(region, (q, qp), below, plan.own(r), plan.rounding[r])
-        if own_only:
-            yield r, CovarianceParts(own)
-            continue
-        exp2 = open_tables[r].exp2
-        factors = _sibling_factors(region.products, below, exp2)
-        yield r, _inner_parts(plan, r, q, qp, own, factors, exp2)
+            yield r, _parts(plan, r, masses[r], own, tables, tuple(factor[i] for factor in factors))
 
 
-def _inner_parts(
+def _own_columns(
+    plan: Plan, r: int, q: Floats, tables: Overlaps | None, compress: bool
+) -> tuple[Floats, Floats]:
+    """Columns d (K, n) and v (pairs, n) of the selected units of a region; v has no rows without tables."""
+    region: Any = plan.circuit.regions[r]
+    products, sums, weights = plan.own(r)
+    if region.num_categories and (compress or tables is None):
+        exp2 = None if tables is None else int(tables.exp2)
+        return input_columns(
+            region.probs, q, plan.rounding[r], sums, weights, exp2, compress=compress
+        )
+    if tables is None:
+        return np.zeros((region.num_units, 0)), np.zeros((0, 0))
+    columns = np.concatenate([np.arange(len(products)), len(products) + sums])
+    d = scaled(weights * tables.second_c[:, columns], tables.exp2)
+    return d, scaled(weights * tables.third_c[:, columns], tables.exp3 - tables.exp2)
+
+
+def _parts(
     plan: Plan,
     r: int,
-    q: Floats,
-    qp: Floats,
+    masses: tuple[Floats, Any],
     own: OwnColumns,
-    factors: tuple[Floats, ...] = (),
-    exp2: int = 0,
+    tables: Overlaps | None,
+    factors: tuple[Floats, ...],
 ) -> CovarianceParts:
-    """The parts of an inner region from masses q (K,) and qp (P,), own columns, and per child (P, P) factors.
-
-    Shapes: q (K,), qp (P,).
-    """
+    """The parts of a region from its masses q (K,) and qp (P,), own columns, tables and per child (P, P) factors."""
     region: Any = plan.circuit.regions[r]
+    if region.is_input:
+        return CovarianceParts(own)
+    q, qp = masses
     excess = minus_average(region.dense_weights(), q)
-    if not factors:
+    if tables is None:
         return CovarianceParts(own, excess, qp)
     products, sums, weights = plan.own(r)
-    scale = scaled(weights, exp2)
+    scale = scaled(weights, tables.exp2)
     rows = tuple(
         product_rows(
             qp, products, scale[: len(products)], units, factor, plan.circuit.regions[c].num_units
@@ -145,29 +210,26 @@ def _inner_parts(
     )
 
 
-def no_columns(num_units: int) -> OwnColumns:
-    """The columns of a region without selected units."""
-    return OwnColumns(np.zeros(0), np.zeros((0, 0)), np.zeros((num_units, 0)), np.zeros((0, 0)))
-
-
-def _sibling_factors(products: Ints, children: list[Overlaps], exp2: int) -> tuple[Floats, ...]:
-    """Per child c (P, P): prod over its siblings of their overlaps, such that lifting changes scale to 2**exp2."""
+def _sibling_factors(region: Any, batch: RegionBatch) -> tuple[Floats, ...]:
+    """Per child (B, P, P): prod over its siblings of their overlaps, such that lifting changes scale to 2**exp2."""
+    if not batch.children or batch.tables is None:
+        return ()
     gathered = [
-        child.second[np.ix_(units, units)]
-        for child, units in zip(children, products.T, strict=True)
+        child.second[:, units[:, None], units]
+        for child, units in zip(batch.children, region.products.T, strict=True)
     ]
     before, after = _running_products(gathered), _running_products(gathered[::-1])[::-1]
-    exponent = sum(child.exp2 for child in children) - exp2
+    exponent = sum(child.exp2 for child in batch.children) - batch.tables.exp2
     # above the cut the overlaps of the child itself underflow, so its columns are zero
     return tuple(
-        scaled(left * right, min(left_exp + right_exp + exponent, MAX_SHIFT))
+        scaled(left * right, np.minimum(left_exp + right_exp + exponent, MAX_SHIFT)[:, None, None])
         for (left, left_exp), (right, right_exp) in zip(before, after, strict=True)
     )
 
 
-def _running_products(tables: list[Floats]) -> list[tuple[Floats, int]]:
-    """Per position the product of all tables before it, (P, P), and an exponent of two that goes with it."""
-    running = [(np.ones_like(tables[0]), 0)]
+def _running_products(tables: list[Floats]) -> list[tuple[Floats, Ints]]:
+    """Per position the product of all tables before it, (B, P, P), and exponents of two that go with it."""
+    running = [(np.ones_like(tables[0]), np.zeros(len(tables[0]), dtype=int))]
     for table in tables[:-1]:
         last, exponent = running[-1]
         shift, product = normalized(last * table)

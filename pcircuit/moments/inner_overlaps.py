@@ -1,8 +1,14 @@
-"""Overlaps of the units of an inner region from those of its children: the product step and the sum step.
+"""Overlaps of the units of inner regions from those of their children: the product step and the sum step.
 
 The recursion is written down in `moments.overlaps`.  Products are built up child by child.  The pairwise tables
-of each stage are kept (`_Stage`), because the tables with three indices need them; those are built for a few values
-of the third index at a time, so that no temporary array grows like P^3.
+of each stage are kept (`_Stage`), because the tables with three indices need them.  Those of products p, p', p'' are
+built for a block of p at a time and for p' up to its end, as they are symmetric in p and p', and mixed over p'' and p'
+at once: two matrix products, after which only sums over p are left,
+
+    Y[p, k', j] = sum over p' up to the block of p of  W[k', p'] sum over p'' of  U[j, p''] X[p, p', p'']
+    M3[k, k', j] = T[k, k', j] + T[k', k, j]           T[k, k', j] = sum over p of  W[k, p] Y[p, k', j]
+
+where p' in the block of p count half, and U is W below a unit row for each selected product.
 """
 
 from __future__ import annotations
@@ -12,107 +18,222 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcircuit.arguments import Floats, Ints
-from pcircuit.circuit import InnerRegion
 from pcircuit.moments.overlaps import (
     Overlaps,
-    OwnColumns,
     closer,
     mean_zero_sums,
     minus_average,
     normalized,
     scaled,
 )
-from pcircuit.moments.unit_pairs import mix, num_pairs, pair_numbers
+from pcircuit.moments.unit_pairs import num_pairs, pair_numbers, symmetrized
 
 BLOCK = (
-    1 << 16
-)  # numbers in a temporary array of triples, where one value of the third index takes less
+    1 << 15
+)  # numbers in a temporary array of triples, where one value of the first index takes less
 
 
 @dataclass(frozen=True)
 class _Stage:
     """Products over the first children: tables of `moments.overlaps` over product units, and the last covariance."""
 
-    second: Floats  # (P, P), largest entry in [1/2, 1)
-    second_c: Floats  # (P, P)
-    mean: Floats  # (P,)
-    cov: Floats  # (P,) mu_f - mu_f1 mu_f2 of the last step
-    cov_error: Floats  # (P,) size of the terms it was summed from
-    diagonal: Floats  # (P,) M3[p, p, p], the largest entries of that table by Hoelder's inequality
-    exp2: int  # as in Overlaps
-    exp3: int
-    shift3: int  # part of exp3 that this stage added to those of its parts
+    second: Floats  # (B, P, P), largest entry in [1/2, 1)
+    second_c: Floats  # (B, P, P)
+    mean: Floats  # (B, P)
+    cov: Floats  # (B, P) mu_f - mu_f1 mu_f2 of the last step
+    cov_error: Floats  # (B, P) size of the terms it was summed from
+    diagonal: (
+        Floats  # (B, P) M3[p, p, p], the largest entries of that table by Hoelder's inequality
+    )
+    exp2: Ints  # (B,) as in Overlaps
+    exp3: Ints
+    shift3: Ints  # part of exp3 that this stage added to those of its parts
 
     @property
-    def ratio(self) -> float:
+    def ratio(self) -> Floats:
         """Power of two that brings second * mean to the scale of M3; at most 4, as M3[p, p, p] >= M2[p, p]^2."""
-        return float(scaled(1.0, 2 * self.exp2 - self.exp3))
+        ratio: Floats = scaled(1.0, 2 * self.exp2 - self.exp3)[:, None, None, None]
+        return ratio
 
 
 def inner_overlaps(
-    region: InnerRegion,
+    products: Ints,
+    dense: Floats,
     masses: tuple[Floats, Floats],
     children: list[Overlaps],
-    own: tuple[Ints, Ints, Floats],
-    rounding: float,
-) -> tuple[Overlaps, OwnColumns]:
-    """Overlaps and OwnColumns of an inner region.
+    own_products: Ints,
+    rounding: Floats,
+) -> tuple[Overlaps, Floats, Ints]:
+    """Overlaps of B inner regions with the same products (P, A); covariances (B, n + K, n + K) with exponents (B,).
 
-    `masses` are q (K,) and qp (P,), `children` holds the Overlaps of the child regions, `own` the selected products and
-    sums as local numbers, with weights (n,) for both together; `rounding` is the relative error of likelihoods.
+    `dense` are the weights (B, K, P), `masses` q (B, K) and qp (B, P), `children` the Overlaps of the child regions,
+    `own_products` (n,) the selected ones; `rounding` (B,) are the relative errors of likelihoods.
     """
-    (q, qp), (own_products, own_sums, weights) = masses, own
-    stages = _product_stages(region.products, qp, children, rounding)
-    products = stages[-1]
-    dense = region.dense_weights()
+    q, qp = masses
+    stages = _product_stages(products, qp, children, rounding[:, None])
+    last = stages[-1]
+    chosen = np.zeros((len(q), len(own_products), len(products)))
+    chosen[:, np.arange(len(own_products)), own_products] = 1.0
+    below = np.concatenate([chosen, dense], axis=1)  # U
     excess = minus_average(dense, q)
-    second = dense @ products.second @ dense.T
-    second_c = mean_zero_sums(dense, excess, np.abs(excess), products.second_c @ dense.T)
-    shift2, second, second_c, mean = normalized(second, second_c, dense @ products.mean)
-    third, third_c, product_v, (product_cov, sizes) = _third(
-        region, qp, children, stages, own_products, rounding
+    second = dense @ last.second @ dense.swapaxes(1, 2)
+    second_c = mean_zero_sums(dense, excess, np.abs(excess), last.second_c @ below.swapaxes(1, 2))
+    mean = (below @ last.mean[..., None])[..., 0]
+    third, third_c, covariance, size = _third(
+        products, dense, below, qp, children, stages, rounding
     )
-    still = _variances(third_c, q) <= rounding * ((dense @ sizes) * dense).sum(axis=1)
-    second_c[:, still], third_c[:, still] = 0.0, 0.0
+    moving = _diagonal(covariance) > rounding[:, None] * _diagonal(size)
+    second_c *= moving[:, None]
+    third_c *= moving[:, None]
+    shift2, second, second_c, mean = normalized(second, second_c, mean)
     shift3, third, third_c = normalized(third, third_c)
-    exp2, exp3 = products.exp2, products.exp3
-    tables = Overlaps(second, second_c, mean, third, third_c, exp2 + shift2, exp3 + shift3)
+    exp2, exp3 = last.exp2 + shift2, last.exp3 + shift3
+    covariance = covariance * moving[:, None] * moving[:, :, None]
+    return Overlaps(second, second_c, mean, third, third_c, exp2, exp3), covariance, last.exp3
 
-    moving = np.diag(product_cov) > rounding * np.diag(sizes)[own_products]
-    product_weights, sum_weights = weights[: len(own_products)], weights[len(own_products) :]
-    product_scale, sum_scale = product_weights * moving, sum_weights * ~still[own_sums]
-    d = np.concatenate(
-        [
-            scaled(
-                product_scale
-                * mean_zero_sums(dense, excess, np.abs(excess), products.second_c[:, own_products]),
-                exp2,
-            ),
-            scaled(sum_scale * second_c[:, own_sums], tables.exp2),
-        ],
-        axis=1,
+
+def _diagonal(tables: Floats) -> Floats:
+    """(B, n, n) -> (B, n)."""
+    return tables.diagonal(axis1=1, axis2=2)
+
+
+def _product_stages(
+    products: Ints, qp: Floats, children: list[Overlaps], rounding: Floats
+) -> list[_Stage]:
+    """One _Stage per child: the products over children 0..c."""
+    stages: list[_Stage] = []
+    for child, units in zip(children, products.T, strict=True):
+        K = child.second.shape[1]
+        second, second_c = (
+            table[:, units[:, None], units] for table in (child.second, child.second_c[:, :, -K:])
+        )
+        mean = child.mean[:, -K:][:, units]
+        cov = cov_error = np.zeros_like(mean)
+        diagonal = child.third[:, pair_numbers(units, units), units]
+        exp2, exp3 = child.exp2, child.exp3
+        if stages:
+            last = stages[-1]
+            diagonal, exp2, exp3 = last.diagonal * diagonal, last.exp2 + exp2, last.exp3 + exp3
+            second, second_c, mean, cov, cov_error = _multiplied(
+                last, second, second_c, mean, qp[:, None], rounding
+            )
+        shift2, second, second_c, mean, cov, cov_error = normalized(
+            second, second_c, mean, cov, cov_error
+        )
+        shift3, diagonal = normalized(diagonal)
+        stages.append(
+            _Stage(
+                second,
+                second_c,
+                mean,
+                cov,
+                cov_error,
+                diagonal,
+                exp2 + shift2,
+                exp3 + shift3,
+                shift3,
+            )
+        )
+    return stages
+
+
+def _multiplied(
+    last: _Stage, second: Floats, second_c: Floats, mean: Floats, qp: Floats, rounding: Floats
+) -> tuple[Floats, ...]:
+    """second, second_c, mean, cov and cov_error of the products of a stage with one more child's units."""
+    both = last.second * second
+    both_mean, apart = qp @ both, (last.mean * mean)[:, None]
+    terms = last.second_c * second_c
+    cov, cov_error = closer(
+        qp @ terms, qp @ np.abs(terms), both_mean - apart, both_mean + apart, rounding[:, None]
     )
-    v = np.concatenate(
-        [
-            scaled(product_scale * product_v, exp3 - tables.exp2),
-            scaled(sum_scale * third_c[:, own_sums], tables.exp3 - tables.exp2),
-        ],
-        axis=1,
+    one, two = last.second_c * second, last.mean[:, None] * second_c
+    both_c, _ = closer(
+        one + two - cov,
+        np.abs(one) + np.abs(two) + cov_error,
+        both - both_mean,
+        both + both_mean,
+        rounding[:, None],
     )
-    mean = np.concatenate(
-        [
-            scaled(product_weights * products.mean[own_products], exp2),
-            scaled(sum_weights * mean[own_sums], tables.exp2),
-        ]
-    )
-    covariance = _own_covariance(
-        q,
-        own_sums,
-        scaled(sum_scale, tables.exp2),
-        v,
-        _times_weights(product_cov, product_scale, exp3),
-    )
-    return tables, OwnColumns(mean, covariance, d, v)
+    return both, both_c, both_mean[:, 0], cov[:, 0], cov_error[:, 0]
+
+
+def _third(
+    products: Ints,
+    dense: Floats,
+    below: Floats,
+    qp: Floats,
+    children: list[Overlaps],
+    stages: list[_Stage],
+    rounding: Floats,
+) -> tuple[Floats, ...]:
+    """third (B, pairs, K), third_c (B, pairs, n + K), covariances (B, n + K, n + K) and the sizes of their terms.
+
+    Shapes: dense (B, K, P), below (B, n + K, P), qp (B, P).
+    """
+    B, K, P = dense.shape
+    mixed = np.empty((B, P, K, K + below.shape[1]))  # plain and centred side by side
+    means = np.zeros((2, B, P, P))  # over p of centred entries and of their sizes
+    step = max(1, BLOCK // (B * P * P))
+    for start in range(0, P, step):
+        end = min(start + step, P)
+        plain, *tables = _third_of_products(products, children, stages, (start, end), rounding)
+        half = dense[:, None, :, :end].copy()
+        half[..., start:] /= 2
+        sides = (plain, dense, mixed[..., :K]), (tables[0], below, mixed[..., K:])
+        for table, right, into in sides:
+            over = table.reshape(B, -1, P) @ right.swapaxes(1, 2)
+            np.matmul(half, over.reshape(B, -1, end, right.shape[1]), out=into[:, start:end])
+        for mean, table in zip(means, tables, strict=True):
+            mean[:, :end] += (qp[:, None, start:end] @ table.reshape(B, end - start, -1)).reshape(
+                B, end, P
+            )
+            mean[:, start:end] += (qp[:, None, None, :start] @ table[:, :, :start])[:, :, 0]
+    triples = symmetrized((dense @ mixed.reshape(B, P, -1)).reshape(B, K, K, -1))
+    covariance, size = (below @ mean @ below.swapaxes(1, 2) for mean in means)
+    covariance = (covariance + covariance.swapaxes(1, 2)) / 2
+    return triples[..., :K], triples[..., K:], covariance, size
+
+
+def _third_of_products(
+    products: Ints,
+    children: list[Overlaps],
+    stages: list[_Stage],
+    block: tuple[int, int],
+    rounding: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """(B, n, end, P) sum_x p_p p_p' p_p'', its centred form and the size of its terms; p in start..end, p' < end."""
+    (start, end), rounding = block, rounding[:, None, None, None]
+    rows, upto = slice(start, end), slice(0, end)
+    third = third_c = size = np.zeros(0)
+    for c, (child, units) in enumerate(zip(children, products.T, strict=True)):
+        pairs = pair_numbers(units[rows, None], units[upto])
+        K = child.second.shape[1]
+        in_order = np.array_equal(
+            units, np.arange(K)
+        )  # as in hidden Markov trees: nothing to gather
+        factor = np.ldexp(1.0, -stages[c].shift3)[:, None, None, None]
+        of_child, of_child_c = (
+            (table[:, pairs] if in_order else table[:, pairs[..., None], units]) * factor
+            for table in (child.third, child.third_c[:, :, -K:])
+        )
+        if c == 0:
+            third, third_c, size = of_child, of_child_c, np.abs(of_child_c)
+            continue
+        last, now = stages[c - 1], stages[c]
+        scale = now.ratio * now.second[:, rows, upto, None]
+        two = (last.ratio * last.second[:, rows, upto, None]) * last.mean[:, None, None]
+        two *= of_child_c
+        value = third_c * of_child
+        value += two
+        value -= scale * now.cov[:, None, None]
+        size *= of_child
+        size += np.abs(two, out=two)
+        size += scale * now.cov_error[:, None, None]
+        third = third * of_child
+        base = scale * now.mean[:, None, None]
+        third_c, size = closer(value, size, third - base, third + base, rounding)
+    return third, third_c, size
 
 
 def sum_rows(q: Floats, own_sums: Ints, scale: Floats) -> Floats:
@@ -142,158 +263,3 @@ def product_rows(
         factor[own_products] * qp * scale[:, None],
     )
     return rows
-
-
-def _product_stages(
-    products: Ints, qp: Floats, children: list[Overlaps], rounding: float
-) -> list[_Stage]:
-    """One _Stage per child: the products over children 0..c."""
-    stages: list[_Stage] = []
-    for child, units in zip(children, products.T, strict=True):
-        second, second_c = child.second[np.ix_(units, units)], child.second_c[np.ix_(units, units)]
-        mean, cov, cov_error = child.mean[units], np.zeros(len(units)), np.zeros(len(units))
-        diagonal = child.third[pair_numbers(units, units), units]
-        exp2, exp3 = child.exp2, child.exp3
-        if stages:
-            last = stages[-1]
-            diagonal, exp2, exp3 = last.diagonal * diagonal, last.exp2 + exp2, last.exp3 + exp3
-            second, second_c, mean, cov, cov_error = _multiplied(
-                last, second, second_c, mean, qp, rounding
-            )
-        shift2, second, second_c, mean, cov, cov_error = normalized(
-            second, second_c, mean, cov, cov_error
-        )
-        shift3, diagonal = normalized(diagonal)
-        stages.append(
-            _Stage(
-                second,
-                second_c,
-                mean,
-                cov,
-                cov_error,
-                diagonal,
-                exp2 + shift2,
-                exp3 + shift3,
-                shift3,
-            )
-        )
-    return stages
-
-
-def _multiplied(
-    last: _Stage, second: Floats, second_c: Floats, mean: Floats, qp: Floats, rounding: float
-) -> tuple[Floats, ...]:
-    """second, second_c, mean, cov and cov_error of the products of a stage with one more child's units."""
-    both = last.second * second
-    both_mean, apart = qp @ both, last.mean * mean
-    terms = last.second_c * second_c
-    cov, cov_error = closer(
-        qp @ terms, qp @ np.abs(terms), both_mean - apart, both_mean + apart, rounding
-    )
-    one, two = last.second_c * second, last.mean * second_c
-    both_c, _ = closer(
-        one + two - cov,
-        np.abs(one) + np.abs(two) + cov_error,
-        both - both_mean,
-        both + both_mean,
-        rounding,
-    )
-    return both, both_c, both_mean, cov, cov_error
-
-
-def _third(
-    region: InnerRegion,
-    qp: Floats,
-    children: list[Overlaps],
-    stages: list[_Stage],
-    own_products: Ints,
-    rounding: float,
-) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
-    """third, third_c (pairs, K); of the selected products columns (pairs, n), and covariance (n, n) with sizes (P, P).
-
-    The sizes are those of the terms that the covariances of all products were summed from.
-    """
-    P = region.num_products
-    dense = region.dense_weights()
-    third = np.zeros((num_pairs(region.num_units), region.num_units))
-    third_c = np.zeros_like(third)
-    columns = np.zeros((len(third), len(own_products)))
-    covariance = np.zeros((len(own_products), len(own_products)))
-    sizes = np.zeros((P, P))
-    step = max(1, BLOCK // (P * P))
-    for start in range(0, P, step):
-        block = np.arange(start, min(start + step, P))
-        plain, centred, size = _third_of_products(
-            region.products, children, stages, block, rounding
-        )
-        mixed = mix(centred, region.weights)
-        third += mix(plain, region.weights) @ dense[:, block].T
-        third_c += mixed @ dense[:, block].T
-        sizes[:, block] = np.tensordot(qp, size, 1)
-        here = (own_products >= start) & (own_products < start + step)
-        columns[:, here] = mixed[:, own_products[here] - start]
-        covariance[:, here] = np.tensordot(qp, centred, 1)[
-            np.ix_(own_products, own_products[here] - start)
-        ]
-    return third, third_c, columns, (covariance, sizes)
-
-
-def _third_of_products(
-    products: Ints, children: list[Overlaps], stages: list[_Stage], block: Ints, rounding: float
-) -> tuple[Floats, Floats, Floats]:
-    """(P, P, B) sum_x p_p p_p' p_p'', its centred form, and the size of the terms of that, for p'' in `block` (B,)."""
-    third = third_c = size = np.zeros(0)
-    for c, (child, units) in enumerate(zip(children, products.T, strict=True)):
-        entries = (pair_numbers(units[:, None], units)[:, :, None], units[block])
-        of_child, of_child_c = (
-            np.ldexp(table[entries], -stages[c].shift3) for table in (child.third, child.third_c)
-        )
-        if c == 0:
-            third, third_c, size = of_child, of_child_c, np.abs(of_child_c)
-            continue
-        last, now = stages[c - 1], stages[c]
-        scale = now.ratio * now.second[:, :, None]
-        one = third_c * of_child
-        two = (last.ratio * last.second[:, :, None] * last.mean[block]) * of_child_c
-        third = third * of_child
-        base, error = scale * now.mean[block], np.abs(two) + scale * now.cov_error[block]
-        third_c, _ = closer(
-            one + two - scale * now.cov[block],
-            np.abs(one) + error,
-            third - base,
-            third + base,
-            rounding,
-        )
-        size = np.minimum(size * of_child + error, third + base)
-    return third, third_c, size
-
-
-def _variances(third_c: Floats, q: Floats) -> Floats:
-    """(K,) variances sum_a q_a third_c[(a, k), k], on the scale of the table."""
-    units = np.arange(len(q))
-    variances: Floats = q @ third_c[pair_numbers(units[:, None], units), units]
-    return variances
-
-
-def _own_covariance(
-    q: Floats, own_sums: Ints, scale: Floats, v: Floats, product_cov: Floats
-) -> Floats:
-    """(n, n) covariance of the selected products and sums."""
-    num_products = len(product_cov)
-    covariance = np.zeros((v.shape[1], v.shape[1]))
-    covariance[:num_products, :num_products] = (product_cov + product_cov.T) / 2
-    rows = sum_rows(q, own_sums, scale) @ v
-    covariance[num_products:] = rows
-    covariance[:, num_products:] = rows.T
-    block = rows[:, num_products:]
-    covariance[num_products:, num_products:] = (block + block.T) / 2
-    return covariance
-
-
-def _times_weights(covariance: Floats, weights: Floats, exponent: int) -> Floats:
-    """covariance[i, j] weights[i] weights[j] 2**exponent, without overflow on the way."""
-    half = exponent // 2
-    weighted: Floats = (
-        covariance * scaled(weights, half)[:, None] * scaled(weights, exponent - half)
-    )
-    return weighted

@@ -56,12 +56,12 @@ from pcircuit.arguments import Floats, Ints, check_numbers, check_whole_number, 
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.inference.unit_likelihoods import check_node_weights, check_nodes, select_nodes
 from pcircuit.moments.covariance import dense_covariance
-from pcircuit.moments.covariance_parts import covariance_parts
+from pcircuit.moments.covariance_parts import covariance_parts, means_and_variances
 from pcircuit.moments.leading import leading_eigenpairs
 from pcircuit.moments.operator import apply_covariance
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.moments.rounding import without_rounding
-from pcircuit.moments.traces import means_and_variances, trace_of_square
+from pcircuit.moments.traces import trace_of_square
 
 DENSE_SHARE = 2  # fewer than one in so many eigenvalues are found by products with S
 MOST_BLOCKS = 48  # of 32 products, after which leading eigenvalues are taken as they are

@@ -1,4 +1,4 @@
-"""Overlaps of the units of one region: sums over x of products of two and three of them, plain and centred.
+"""Overlaps of the units of a region: sums over x of products of two and three of them, plain and centred.
 
 Write E_a for the expectation when the scope of a region is drawn from its unit a, and E = sum_a q_a E_a for the
 expectation under the circuit.  With mu_b = E[p_b] the tables of a region are
@@ -30,13 +30,14 @@ something that varies.
 
 Overlaps of large scopes underflow, so the tables carry powers of two: true M2 = second * 2**exp2 (also second_c and
 mean), true M3 = third * 2**exp3 (also third_c).
+
+The tables of B regions of equal shape are stacked (`moments.plan`), so that regions of few units share NumPy's calls.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,17 +48,19 @@ from pcircuit.regions import LeafFamily
 MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows
 
 
-@dataclass(frozen=True)
-class Overlaps:
-    """Tables of the K units that a region shows; see the module docstring."""
+class Overlaps(NamedTuple):
+    """Tables of the K units that each of B regions shows; see the module docstring.
 
-    second: Floats  # (K, K)
-    second_c: Floats  # (K, K)
-    mean: Floats  # (K,)
-    third: Floats  # (pairs, K)
-    third_c: Floats  # (pairs, K); the first two indices are the symmetric ones
-    exp2: int
-    exp3: int
+    In the centred tables and means n selected products come before these units, n > 0 at inner regions only.
+    """
+
+    second: Floats  # (B, K, K)
+    second_c: Floats  # (B, K, n + K)
+    mean: Floats  # (B, n + K)
+    third: Floats  # (B, pairs, K)
+    third_c: Floats  # (B, pairs, n + K); the first two indices are the symmetric ones
+    exp2: Ints  # (B,)
+    exp3: Ints  # (B,)
 
 
 @dataclass(frozen=True)
@@ -68,39 +71,40 @@ class OwnColumns:
     v[(a, b), j] * 2**exp2 = sum_x p_a p_b (l_j - mu_j),  covariance[i, j] = cov(l_i, l_j).
     """
 
-    mean: Floats  # (n,)
     covariance: Floats  # (n, n)
     d: Floats  # (K, n)
     v: Floats  # (pairs, n)
 
 
-def scaled(values: Any, exponent: int) -> Any:
+def scaled(values: Any, exponent: Any) -> Any:
     """values * 2**exponent for exponents of any size."""
-    return np.ldexp(values, int(min(max(exponent, -4200), 4200)))
+    return np.ldexp(values, np.minimum(np.maximum(exponent, -4200), 4200))
 
 
-def input_overlaps(probs: Floats, q: Floats, rounding: float) -> Overlaps:
-    """Tables of an input region, `probs` (K, C), with top-down masses q (K,) and relative errors `rounding`.
+def input_overlaps(probs: Floats, q: Floats, rounding: Floats) -> Overlaps:
+    """Tables of B input regions, `probs` (B, K, C), with top-down masses q (B, K) and relative errors `rounding`.
 
-    Shapes: probs (K, C), q (K,).
+    Shapes: probs (B, K, C), q (B, K), rounding (B,).
     """
-    mean, centred, excess = _deviations(probs, q, rounding)
+    mean, centred, excess = deviations(probs, q, rounding)
     pairs, pairs_excess, size = _pairs_of_inputs(probs, mean, centred, excess)
-    moving = centred.any(axis=1)
-    second, third, second_c = (
-        probs @ probs.T,
-        pairs @ probs.T,
-        mean_zero_sums(probs, excess, np.abs(excess), centred.T),
-    )
-    third_c, base = (
-        mean_zero_sums(pairs, pairs_excess, size, centred.T),
-        as_pairs(second)[:, None] * mean,
-    )
-    second_c = within(second_c, second - mean, second + mean, rounding) * moving
-    third_c = within(third_c, third - base, third + base, rounding) * moving
-    exp2, second, second_c, mean = normalized(second, second_c, mean)
+    moving, functions = np.asarray(centred.any(axis=2))[:, None], centred.swapaxes(1, 2)
+    second, third, mean = probs @ probs.swapaxes(1, 2), pairs @ probs.swapaxes(1, 2), mean[:, None]
+    second_c = mean_zero_sums(probs, excess, np.abs(excess), functions)
+    third_c = mean_zero_sums(pairs, pairs_excess, size, functions)
+    base, rounding = as_pairs(second[..., None]) * mean, rounding[:, None, None]
+    second_c = within(second_c, second - mean, rounding * (second + mean)) * moving
+    third_c = within(third_c, third - base, rounding * (third + base)) * moving
+    exp2, second, second_c, mean = normalized(second, second_c, mean[:, 0])
     exp3, third, third_c = normalized(third, third_c)
     return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
+
+
+def input_moments(probs: Floats, q: Floats, rounding: Floats) -> tuple[Floats, Floats]:
+    """Means (B, K) of the units of such regions and their covariances (B, K, K)."""
+    mean, centred, _ = deviations(probs, q, rounding)
+    covariance = (centred * (q[:, None] @ probs)) @ centred.swapaxes(1, 2)
+    return mean, (covariance + covariance.swapaxes(1, 2)) / 2
 
 
 def input_columns(
@@ -109,64 +113,48 @@ def input_columns(
     rounding: float,
     own: Ints,
     weights: Floats,
-    overlaps: Overlaps | None,
+    exp2: int | None,
     *,
     compress: bool,
-) -> OwnColumns:
-    """The selected units `own` (n,) of an input region; without its `overlaps` v has no rows.
+) -> tuple[Floats, Floats]:
+    """Columns d, v of the units `own` of an input region on the scale 2**exp2; v has no rows without it.
 
-    With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
-    one variable with C categories and mean zero span no more.
+    With `compress` they may be replaced by C - 1 others with the same Gram matrices: functions of one variable with
+    C categories and mean zero span no more.
 
     Shapes: probs (K, C), q (K,), own (n,), weights (n,).
     """
-    mean, centred, excess = _deviations(probs, q, rounding)
-    marginal = q @ probs
-    functions = weights[:, None] * centred[own]
-    covariance = (functions * marginal) @ functions.T
-    if overlaps is None:
-        d, v = mean_zero_sums(probs, excess, np.abs(excess), functions.T), np.zeros((0, len(own)))
-    elif compress and len(own) >= probs.shape[1]:
-        functions = _compressed(probs[own], weights * centred[own].any(axis=1), marginal)
-        d = mean_zero_sums(probs, excess, np.abs(excess), functions)
-        v = scaled(
-            mean_zero_sums(*_pairs_of_inputs(probs, mean, centred, excess), functions),
-            -overlaps.exp2,
-        )
-    else:
-        d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
-        v = scaled(weights * overlaps.third_c[:, own], overlaps.exp3 - overlaps.exp2)
-    return OwnColumns(weights * mean[own], (covariance + covariance.T) / 2, d, v)
+    mean, centred, excess = deviations(probs, q, np.asarray(rounding))
+    functions = weights * centred[own].T
+    if compress and len(own) >= probs.shape[1]:
+        functions = _compressed(probs[own], weights * centred[own].any(axis=1), q @ probs)
+    d = mean_zero_sums(probs, excess, np.abs(excess), functions)
+    if exp2 is None:
+        return d, np.zeros((0, functions.shape[1]))
+    return d, scaled(
+        mean_zero_sums(*_pairs_of_inputs(probs, mean, centred, excess), functions), -exp2
+    )
 
 
-def overlaps_of_leaves(leaves: LeafFamily, q: Floats, rounding: float) -> Overlaps:
-    """Tables of an input region of a family that is no table, from its integrals.
+def overlaps_of_leaves(leaves: LeafFamily, q: Floats, rounding: Floats) -> tuple[Overlaps, Floats]:
+    """Tables of one input region of a family that is no table, and covariance (1, K, K), from its integrals.
 
-    Shapes: q (K,).
+    Shapes: q (1, K), rounding (1,).
     """
-    K = len(q)
-    second, third = leaves.overlap2(leaves), as_pairs(leaves.overlap3())
-    mean = q @ second
-    base = as_pairs(second)[:, None] * mean
+    K = q.shape[1]
+    second, third = np.array([leaves.overlap2(leaves)]), as_pairs(leaves.overlap3()[None])
+    mean = q @ second[0]
+    base = as_pairs(second[..., None]) * mean
     second_c, third_c = second - mean, third - base
-    own = pair_numbers(np.arange(K)[:, None], np.arange(K)), np.arange(K)  # (a, k), k
-    moving = q @ third_c[own] > rounding * (q @ (third + base)[own])
-    exp2, second, second_c, mean = normalized(second, second_c * moving, mean)
-    exp3, third, third_c = normalized(third, third_c * moving)
-    return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
-
-
-def columns_of_leaves(q: Floats, own: Ints, weights: Floats, overlaps: Overlaps) -> OwnColumns:
-    """The selected units `own` (n,) of such a region.
-
-    Shapes: q (K,), own (n,), weights (n,).
-    """
-    d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
-    v = scaled(weights * overlaps.third_c[:, own], overlaps.exp3 - overlaps.exp2)
-    rows = pair_numbers(np.arange(len(q)), own[:, None])  # (n, K): which pairs (a, i)
-    covariance = scaled(weights[:, None] * np.einsum("a,iaj->ij", q, v[rows]), overlaps.exp2)
-    mean = scaled(weights * overlaps.mean[own], overlaps.exp2)
-    return OwnColumns(mean, (covariance + covariance.T) / 2, d, v)
+    rows = pair_numbers(np.arange(K)[:, None], np.arange(K))  # (k, a): which pairs
+    covariance, size = (
+        np.einsum("a,kaj->kj", q[0], table[0, rows]) for table in (third_c, third + base)
+    )
+    moving = np.diag(covariance) > rounding * np.diag(size)
+    shift2, second, second_c, mean = normalized(second, second_c * moving, mean)
+    shift3, third, third_c = normalized(third, third_c * moving)
+    covariance = (covariance + covariance.T) * moving * moving[:, None] / 2
+    return Overlaps(second, second_c, mean, third, third_c, shift2, shift3), covariance[None]
 
 
 def _compressed(probs: Floats, weights: Floats, marginal: Floats) -> Floats:
@@ -178,23 +166,25 @@ def _compressed(probs: Floats, weights: Floats, marginal: Floats) -> Floats:
     return minus_average(np.insert(factor, first, 0.0, axis=0), marginal)
 
 
-def _deviations(probs: Floats, q: Floats, rounding: float) -> tuple[Floats, Floats, Floats]:
-    """Means mu_k (K,), p_k(x) - mu_k (K, C) and p_k(x) - p(x) (K, C), where p = sum_k q_k p_k."""
-    marginal = q @ probs
-    mean = probs @ marginal
-    centred = minus_average(probs.T, marginal).T
-    centred[np.sqrt(centred**2 @ marginal) <= rounding * np.sqrt(probs**2 @ marginal)] = 0.0
-    return mean, centred, minus_average(probs, q)
+def deviations(probs: Floats, q: Floats, rounding: Floats) -> tuple[Floats, Floats, Floats]:
+    """Means mu_k (..., K), p_k(x) - mu_k (..., K, C) and p_k(x) - p(x) (..., K, C), where p = sum_k q_k p_k."""
+    marginal = q[..., None, :] @ probs
+    mean = (probs * marginal).sum(axis=-1)
+    centred = minus_average(probs.swapaxes(-1, -2), marginal[..., 0, :]).swapaxes(-1, -2)
+    spread, size = (np.sqrt((rows**2 * marginal).sum(axis=-1)) for rows in (centred, probs))
+    moving = spread > rounding[..., None] * size
+    return mean, centred * moving[..., None], minus_average(probs, q)
 
 
 def minus_average(rows: Floats, q: Floats) -> Floats:
-    """Rows (K, n) minus their average sum_k q_k rows[k], by differences from the row that counts most.
+    """Rows (..., K, n) minus their average sum_k q_k rows[k], by differences from the row that counts most.
 
     What is left of that row is a sum of small terms where the others are improbable, and keeps its digits.
 
-    Shapes: rows (K, n), q (K,) -> (K, n).
+    Shapes: rows (..., K, n), q (..., K) -> (..., K, n).
     """
-    differences = rows - rows[np.argmax(q)]
+    q = q[..., None, :]
+    differences = rows - np.take_along_axis(rows, q.argmax(axis=-1)[..., None], axis=-2)
     centred: Floats = differences - q @ differences
     return centred
 
@@ -202,9 +192,14 @@ def minus_average(rows: Floats, q: Floats) -> Floats:
 def _pairs_of_inputs(
     probs: Floats, mean: Floats, centred: Floats, excess: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """p_a p_b, and p_a p_b - mu_b p with the size of the terms it was summed from, as functions of x, (pairs, C)."""
-    one, two = as_pairs(probs[:, None] * centred), as_pairs(mean[:, None] * excess[:, None])
-    return as_pairs(probs[:, None] * probs), one + two, np.abs(one) + np.abs(two)
+    """Functions of x (..., pairs, C): p_a p_b, and p_a p_b - mu_b p with the size of the terms it was summed from."""
+    one = as_pairs(probs[..., None, :] * centred[..., None, :, :])
+    two = as_pairs(mean[..., None, :, None] * excess[..., None, :])
+    return (
+        as_pairs(probs[..., None, :] * probs[..., None, :, :]),
+        one + two,
+        np.abs(one) + np.abs(two),
+    )
 
 
 def mean_zero_sums(weights: Floats, excess: Floats, size: Floats, functions: Floats) -> Floats:
@@ -220,21 +215,27 @@ def mean_zero_sums(weights: Floats, excess: Floats, size: Floats, functions: Flo
 
 
 def closer(
-    value: Floats, error: Floats, other: Floats, other_error: Floats, rounding: float
+    value: Floats, error: Floats, other: Floats, other_error: Floats, rounding: Floats
 ) -> tuple[Floats, Floats]:
     """The value with the smaller rounding error, and that error, elementwise; never one that `other` excludes."""
-    first = error <= other_error
-    value = within(value, other, other_error, rounding)
-    return np.where(first, value, other), np.where(first, error, other_error)
+    slack = rounding * other_error
+    slack *= error <= other_error
+    return within(value, other, slack), np.minimum(error, other_error)
 
 
-def within(value: Floats, other: Floats, size: Floats, rounding: float) -> Floats:
-    """`value`, moved to where another way of computing it leaves it possible: other +- rounding * size."""
-    moved: Floats = np.minimum(np.maximum(value, other - rounding * size), other + rounding * size)
-    return moved
+def within(value: Floats, other: Floats, slack: Floats) -> Floats:
+    """`value`, moved to where another way of computing it leaves it possible: other +- slack."""
+    return np.clip(value, other - slack, other + slack)
 
 
 def normalized(positive: Floats, *others: Floats) -> Any:
-    """An exponent e >= -MAX_SHIFT and all arrays divided by 2**e, which brings the largest of the first to [1/2, 1)."""
-    shift = max(math.frexp(positive.max())[1], -MAX_SHIFT)  # 0 for all zeros
-    return shift, *(np.ldexp(array, -shift) for array in (positive, *others))
+    """Exponents e (B,) >= -MAX_SHIFT and arrays (B, ...) over 2**e: the largest entries of the first are in [1/2, 1).
+
+    In place: fresh memory for large tables takes longer than the division.
+    """
+    largest = positive.max(axis=tuple(range(1, positive.ndim)))
+    shift = np.maximum(np.frexp(largest)[1], -MAX_SHIFT)  # 0 for all zeros
+    factor = np.ldexp(1.0, -shift)
+    for array in (positive, *others):
+        array *= factor.reshape(-1, *[1] * (array.ndim - 1))
+    return shift, positive, *others

@@ -18,13 +18,18 @@ Which tables a region needs depends on where the selected units are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pcircuit.arguments import Bools, Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.moments.rounding import region_rounding
+from pcircuit.moments.unit_pairs import num_pairs
 from pcircuit.vtree import VTree
+
+BLOCK = 1 << 14  # numbers in the largest table of a batch
+OPEN = 1 << 18  # numbers in the Gram tensors of a subtree whose regions may wait together
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Plan:
     nested: Bools  # (R,)
     needed: Bools  # (R,)
     rounding: Floats  # (R,) relative errors of likelihoods, see `pcircuit.moments.rounding`
-    order: Ints  # regions, children before their parent, the child with the larger subtree first
+    batches: list[Ints]  # regions that are computed together, children before their parents
 
     def own(self, r: int) -> tuple[Ints, Ints, Floats]:
         """Selected units of region r: local numbers of its products, of its shown units, and their weights."""
@@ -68,17 +73,50 @@ def make_plan(circuit: Circuit, nodes: Ints, weights: Floats) -> Plan:
     parents = vtree.parents.tolist()
     for r in range(len(parents) - 2, -1, -1):  # parents have larger numbers
         nested[r] = nested[parents[r]] or has_own[parents[r]]
+    needed = nested | has_own
+    batches = _batches(circuit, nodes, start, below, needed)
     return Plan(
-        circuit,
-        nodes,
-        weights,
-        start,
-        below,
-        nested,
-        nested | has_own,
-        region_rounding(circuit),
-        _heavy_first(vtree),
+        circuit, nodes, weights, start, below, nested, needed, region_rounding(circuit), batches
     )
+
+
+def _batches(circuit: Circuit, nodes: Ints, start: Ints, below: Bools, needed: Bools) -> list[Ints]:
+    """Regions with equal products, numbers of units and selections, as many as their tables allow, children first.
+
+    Only regions of one small subtree, all of whose tables may be open at once, are taken together.
+    """
+    vtree, numbers = circuit.vtree, np.arange(circuit.num_regions)
+    units = np.array([region.num_units for region in circuit.regions])
+    shape, height, triples = np.zeros_like(numbers), np.zeros_like(numbers), units**3
+    shapes: dict[Any, int] = {}
+    region: Any
+    for r, region in enumerate(circuit.regions):
+        children = vtree.children(r)
+        kind: Any = region.num_categories or r  # families that are no tables come one by one
+        if len(children):
+            triples[r] = max(region.num_products, units[r]) ** 3
+            height[r] = 1 + height[children].max()
+            kind = (units[children].tobytes(), region.products.tobytes())
+        own = nodes[start[r] : start[r + 1]] - circuit.offsets[r]
+        key = units[r], kind, own.tobytes(), needed[r]
+        shape[r] = shapes.setdefault(key, len(shapes))
+    pairs = np.cumsum(num_pairs(units) ** 2)
+    is_small = pairs - pairs[vtree.first] <= OPEN
+    head = numbers.copy()  # the top of the largest small subtree that a region is in
+    for r, parent in reversed(list(enumerate(vtree.parents[:-1].tolist()))):
+        head[r] = head[parent] if is_small[parent] else r
+    position = np.argsort(_heavy_first(vtree))[head]
+    wanted = np.flatnonzero(below | needed)
+    order = wanted[np.lexsort([key[wanted] for key in (numbers, shape, height, position)])]
+    breaks = (
+        np.flatnonzero(np.diff([key[order] for key in (shape, height, position)]).any(axis=0)) + 1
+    )
+    return [
+        run[first : first + step]
+        for run in np.split(order, breaks)
+        for step in [max(1, int(BLOCK // triples[run[0]]))]
+        for first in range(0, len(run), step)
+    ]
 
 
 def _heavy_first(vtree: VTree) -> Ints:

@@ -1,4 +1,4 @@
-"""Mean, variances and tr(S^2) in time linear in the number of variables: the covariance S is never formed.
+"""tr(S^2) in time linear in the number of variables: the covariance S is never formed.
 
 tr(S^2) is the sum of the squares of all covariances.  By `moments.covariance_parts` the covariances that meet in a
 region are linear in the columns D and V of the coordinates j below, so sums of their squares over j need only
@@ -61,15 +61,6 @@ class _PairColumns:
         """Sum over rows t and columns j of (t V_j)^2."""
         squares = (rows @ self.columns) ** 2 if self.tensor is None else (rows @ self.tensor) * rows
         return float(squares.sum())
-
-
-def means_and_variances(plan: Plan) -> tuple[Floats, Floats]:
-    """Mean (m,) and variances (m,)."""
-    mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
-    for r, parts in covariance_parts(plan, compress=True, own_only=True):
-        own = slice(plan.start[r], plan.start[r + 1])
-        mean[own], variances[own] = parts.own.mean, np.diag(parts.own.covariance)
-    return mean, variances
 
 
 def trace_of_square(plan: Plan) -> float:

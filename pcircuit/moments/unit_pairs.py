@@ -32,21 +32,35 @@ def pair_numbers(a: Ints, b: Ints) -> Ints:
     return high * (high + 1) // 2 + low
 
 
-def num_pairs(num_units: int) -> int:
+def num_pairs(num_units: Any) -> Any:
     """K (K + 1) / 2."""
     return num_units * (num_units + 1) // 2
 
 
 def as_pairs(table: Floats) -> Floats:
-    """(K, K, ...) symmetric in the first two axes -> (pairs, ...)."""
-    pairs: Floats = table[_lower_triangle(len(table))]
+    """(..., K, K, n) symmetric in the first two of these axes -> (..., pairs, n)."""
+    return _flat(table).take(_triangles(table.shape[-3])[0], axis=-2)
+
+
+def symmetrized(table: Floats) -> Floats:
+    """The same of the table plus its transpose in these axes."""
+    lower, upper = _triangles(table.shape[-3])
+    pairs = _flat(table).take(lower, axis=-2)
+    pairs += _flat(table).take(upper, axis=-2)
     return pairs
 
 
+def _flat(table: Floats) -> Floats:
+    """(..., K, K, n) -> (..., K^2, n)."""
+    *batch, K, _, n = table.shape
+    return table.reshape(*batch, K * K, n)
+
+
 @lru_cache(maxsize=64)
-def _lower_triangle(num_units: int) -> tuple[Any, Any]:
-    """Indices of the unordered pairs; a sixth of the time of small circuits went into making them."""
-    return np.tril_indices(num_units)
+def _triangles(num_units: int) -> tuple[Ints, Ints]:
+    """Places (pairs,) of pairs a >= b in a flat table, and of their mirror images; making them takes long."""
+    rows, columns = np.tril_indices(num_units)
+    return rows * num_units + columns, columns * num_units + rows
 
 
 def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floats:
@@ -57,11 +71,11 @@ def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floa
     numbers = pair_numbers(units[:, None], units)
     step = max(1, BLOCK // numbers.size)
     blocks = [columns[:, start : start + step] for start in range(0, columns.shape[1], step)]
-    lifted = [mix(block[numbers] * factor[:, :, None], weights) for block in blocks]
+    lifted = [_mix(block[numbers] * factor[:, :, None], weights) for block in blocks]
     return np.concatenate(lifted, axis=1) if lifted else np.zeros((num_pairs(weights.shape[0]), 0))
 
 
-def mix(of_products: Floats, weights: Weights) -> Floats:
+def _mix(of_products: Floats, weights: Weights) -> Floats:
     """(P, P, n) symmetric tables over products -> (pairs of sums, n): W X W^T, column by column.
 
     Shapes: of_products (P, P, n), weights (K, P) -> (pairs, n).
@@ -90,7 +104,7 @@ def lower(contexts: Floats, weights: Weights) -> Floats:
     K, P = weights.shape
     n = contexts.shape[1]
     full = np.zeros((K, K, n))
-    full[_lower_triangle(K)] = contexts
+    full.reshape(K * K, n)[_triangles(K)[0]] = contexts
     half = (weights.T @ full.reshape(K, -1)).reshape(P, K, n)
     lowered: Floats = (
         (weights.T @ half.swapaxes(0, 1).reshape(K, -1)).reshape(P, P, n).swapaxes(0, 1)

@@ -126,6 +126,19 @@ def test_integrals_of_a_family_are_those_of_its_density(name):
     assert leaves.cross_entropy(leaves) == pytest.approx(cross, rel=1e-9), logs.shape
 
 
+@pytest.mark.parametrize("least", [0.3, 1e-3, 1e-140])
+def test_normal_densities_lose_no_more_than_they_say(least):
+    """Rows near the column's mean are computed by an expanded square, others and those of narrow units directly."""
+    mean, std = np.array([1e3 - 2.0, 1e3, 1e3 + 1.5]), np.array([1.0, 0.5, least])
+    leaves = Gaussian(mean, std, [1e3, 2.0, 1e-9])
+    x = np.concatenate([np.linspace(990.0, 1010.0, 101), mean, [1e3 + 1e5, np.nan]])
+    z = (x.astype(np.longdouble)[:, None] - mean) / std
+    expected = -z * z / 2 - np.log(std * np.sqrt(2 * np.pi))
+    expected[-1] = 0.0
+    error = np.abs(leaves.log_density(x) - expected)
+    assert (error <= 2.0**-40 + 1e-15 * np.abs(expected)).all()
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_draws_follow_the_density(name):
     leaves, rng = FAMILIES[name], np.random.default_rng(2)

@@ -269,7 +269,7 @@ def test_weights_bring_likelihoods_of_large_scopes_into_range(rng):
 )
 def test_tables_are_freed_once_used(vtree, monkeypatch, rng):
     """One H takes 36^2 numbers, 10 kB, and the triples 5 kB: 150 regions at a time would take over 2 MB."""
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    monkeypatch.setattr("pcircuit.moments.plan.OPEN", 0)  # of small subtrees that are taken at once
     inputs, weights = dirichlet(rng, 2)
     circuit = on_vtree(vtree, 8, inputs(8), weights)
     assert circuit.is_normalized

@@ -4,49 +4,41 @@ import numpy as np
 import pytest
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, exact_moments
-from pcircuit.moments.overlaps import (
-    input_columns,
-    input_overlaps,
-)
+from pcircuit.moments.overlaps import Overlaps, input_columns, input_overlaps
 from pcircuit.moments.unit_pairs import as_pairs
 
 ROUNDING = 1e-15
 
 
 @pytest.mark.parametrize(("K", "C"), [(1, 2), (3, 1), (3, 4), (5, 2)])
-def test_tables_of_an_input_region_are_their_definitions(K, C, rng):
-    probs, q = rng.dirichlet(np.ones(C), size=K), rng.dirichlet(np.ones(K))
-    found = input_overlaps(probs, q, ROUNDING)
-    mean = probs @ (q @ probs)
-    second, third = probs @ probs.T, np.einsum("ax,bx,cx->abc", probs, probs, probs)
-    np.testing.assert_allclose(np.ldexp(found.second, found.exp2), second, rtol=1e-13)
-    np.testing.assert_allclose(np.ldexp(found.mean, found.exp2), mean, rtol=1e-13)
-    np.testing.assert_allclose(np.ldexp(found.third, found.exp3), as_pairs(third), rtol=1e-13)
-    np.testing.assert_allclose(np.ldexp(found.second_c, found.exp2), second - mean, atol=1e-15)
-    np.testing.assert_allclose(
-        np.ldexp(found.third_c, found.exp3), as_pairs(third - second[:, :, None] * mean), atol=1e-15
-    )
-    for table in (found.second, found.third):
-        assert 0.5 <= table.max() < 1
+def test_tables_of_input_regions_are_their_definitions(K, C, rng):
+    probs, q = rng.dirichlet(np.ones(C), size=(2, K)), rng.dirichlet(np.ones(K), size=2)
+    tables = input_overlaps(probs, q, np.full(2, ROUNDING))
+    for b in range(2):
+        found, mean = Overlaps(*(table[b] for table in tables)), probs[b] @ (q[b] @ probs[b])
+        second, third = probs[b] @ probs[b].T, np.einsum("ax,bx,cx->abc", *[probs[b]] * 3)
+        third_c = third - second[:, :, None] * mean
+        np.testing.assert_allclose(np.ldexp(found.second, found.exp2), second, rtol=1e-13)
+        np.testing.assert_allclose(np.ldexp(found.mean, found.exp2), mean, rtol=1e-13)
+        np.testing.assert_allclose(np.ldexp(found.third, found.exp3), as_pairs(third), rtol=1e-13)
+        np.testing.assert_allclose(np.ldexp(found.second_c, found.exp2), second - mean, atol=1e-15)
+        np.testing.assert_allclose(
+            np.ldexp(found.third_c, found.exp3), as_pairs(third_c), atol=1e-15
+        )
+        for table in (found.second, found.third):
+            assert 0.5 <= table.max() < 1
 
 
-def test_selected_inputs_are_columns_of_the_tables_whether_or_not_these_are_at_hand(rng):
+def test_columns_of_selected_inputs_are_their_definitions(rng):
     probs, q = rng.dirichlet(np.ones(4), size=5), rng.dirichlet(np.ones(5))
     own, weights = np.array([4, 0]), np.array([0.5, 2.0])
-    tables = input_overlaps(probs, q, ROUNDING)
-    with_tables, without = (
-        input_columns(probs, q, ROUNDING, own, weights, given, compress=False)
-        for given in (tables, None)
-    )
     marginal = q @ probs
     centred = weights[:, None] * (probs[own] - (probs[own] @ marginal)[:, None])
-    np.testing.assert_allclose(with_tables.mean, weights * (probs[own] @ marginal), rtol=1e-14)
-    np.testing.assert_allclose(with_tables.covariance, (centred * marginal) @ centred.T, atol=1e-16)
-    np.testing.assert_allclose(with_tables.d, probs @ centred.T, atol=1e-15)
     expected = as_pairs(np.einsum("ax,bx,jx->abj", probs, probs, centred))
-    np.testing.assert_allclose(np.ldexp(with_tables.v, tables.exp2), expected, atol=1e-15)
-    np.testing.assert_allclose(without.d, with_tables.d, atol=1e-15)
-    assert without.v.shape == (0, 2)
+    for exp2, pairs in ((3, expected / 8), (None, np.zeros((0, 2)))):
+        d, v = input_columns(probs, q, ROUNDING, own, weights, exp2, compress=False)
+        np.testing.assert_allclose(d, probs @ centred.T, atol=1e-15)
+        np.testing.assert_allclose(v, pairs, atol=1e-15)
 
 
 @pytest.mark.parametrize("V", [530, 1040])
