@@ -63,10 +63,7 @@ def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> 
 
 
 def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np.int64]:
-    """(V,) evidence of one row, as a fresh array, after the checks of `check_evidence`.
-
-    Shapes: row (V,) -> (V,).
-    """
+    """(V,) evidence of one row, as a fresh array, after the checks of `check_evidence`."""
     check_circuit(circuit)
     if not circuit.is_categorical:
         given: Any = _plain_row(circuit, row, name)
@@ -98,10 +95,7 @@ def is_missing(table: Evidence) -> NDArray[np.bool_]:
 
 
 def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
-    """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at.
-
-    Shapes: data (N, V) -> (N, V).
-    """
+    """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at."""
     check_circuit(circuit)
     if not circuit.is_categorical:
         v = circuit.num_categories.index(0)
@@ -151,10 +145,7 @@ def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Float
 
 
 def float_table(data: ArrayLike, name: str = "data") -> Floats:
-    """`data` as an (N, V) table of finite floats, NaN where missing, to learn from; a new array.
-
-    Shapes: data (N, V) -> (N, V).
-    """
+    """`data` as an (N, V) table of finite floats, NaN where missing, to learn from; a new array."""
     expected = "a table of numbers, NaN where missing, of at least one row and one column"
     table = _float_entries(data, name, expected)
     if table.ndim != 2 or 0 in table.shape:
@@ -231,10 +222,7 @@ def _plain_row(circuit: Circuit, row: Any, name: str) -> Any:
 
 
 def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:
-    """Raise for the first entry below -1 or not below its variable's number of categories.
-
-    Shapes: data (N, V).
-    """
+    """Raise for the first entry below -1 or not below its variable's number of categories; shapes data (N, V)."""
     categories = np.asarray(circuit.num_categories)
     if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= MISSING):
         return
@@ -280,10 +268,7 @@ def integer_entries(data: object, name: str = "data") -> Evidence:
 
 
 def row_weights(weights: ArrayLike | None, num_rows: int) -> Floats:
-    """(N,) weights of rows, ones by default; refused unless they are finite and at least 0.
-
-    Shapes: weights (N,) -> (N,).
-    """
+    """(N,) weights of rows, ones by default; refused unless they are finite and at least 0."""
     if weights is None:
         return np.broadcast_to(1.0, (num_rows,))  # takes no memory
     expected = f"{num_rows} numbers from 0 to {MOST_WEIGHT:g}, one per row of `data`"

@@ -185,10 +185,7 @@ class LeafFamily(Immutable):
         )
 
     def take(self: Leaves, units: Any) -> Leaves:
-        """Some of the units, in this order.
-
-        Shapes: units (n,).
-        """
+        """Some of the units, in this order; shapes units (n,)."""
         parts = {
             name: part.take(units) if isinstance(part, LeafFamily) else part[units]
             for name, part in self._rows().items()
@@ -304,10 +301,7 @@ class Categorical(LeafFamily):
             return np.concatenate([np.log(self.probs), last], axis=1)
 
     def log_density(self, x: Any) -> Floats:
-        """(N, K) ln of the probabilities of categories x (N,); 0 where that is NaN, -inf where there is none such.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the probabilities of categories x (N,); 0 where that is NaN, -inf where there is none such."""
         x = np.asarray(x, dtype=np.float64)
         place, is_one = np.where(np.isnan(x), 0, x), (x >= 0) & (x < self.num_categories)
         place = np.where(is_one & (place == np.floor(place)), place, -1).astype(np.int64)
@@ -321,19 +315,13 @@ class Categorical(LeafFamily):
             return np.asarray(np.log(self.probs.max(axis=1)))
 
     def statistics(self, x: Any, flows: Any) -> Floats:
-        """(K, C) flow of each category.
-
-        Shapes: x (N,), flows (N, K) -> (K, C).
-        """
+        """(K, C) flow of each category; shapes x (N,), flows (N, K) -> (K, C)."""
         seen = ~np.isnan(x)
         one_hot = np.asarray(x)[seen, None] == np.arange(self.num_categories)
         return np.asarray(flows[seen].T @ one_hot.astype(np.float64))
 
     def maximize(self, statistics: Any, pseudocount: float) -> Categorical:
-        """Shares of the flow, with the pseudocount spread evenly; a row without any stays.
-
-        Shapes: statistics (K, C).
-        """
+        """Shares of the flow, with the pseudocount spread evenly; a row without any stays; shapes statistics (K, C)."""
         counts = statistics + pseudocount / self.num_categories
         sums = counts.sum(axis=1, keepdims=True)
         return Categorical(np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), self.probs))
@@ -349,10 +337,7 @@ class Categorical(LeafFamily):
         )
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
-        """(N,) a category for each unit, by inversion of one uniform number.
-
-        Shapes: units (N,) -> (N,).
-        """
+        """(N,) a category for each unit, by inversion of one uniform number."""
         sums = np.cumsum(self.probs, axis=1)
         sums = (sums / sums[:, -1:])[units]
         return np.asarray((sums <= rng.random(len(units))[:, None]).sum(axis=1), dtype=np.float64)
@@ -380,10 +365,7 @@ class Categorical(LeafFamily):
         return np.asarray(self.probs @ np.asarray(g(np.arange(self.num_categories, dtype=float))))
 
     def again(self, x: Any, num_units: int) -> Categorical:
-        """Equal units with the shares of the categories in a column, one row more spread over all.
-
-        Shapes: x (N,).
-        """
+        """Equal units with the shares of the categories in a column, one row more spread over all; shapes x (N,)."""
         return self.take([0] * num_units).maximize(
             self.statistics(x, np.ones((len(x), num_units))), 1.0
         )
@@ -395,10 +377,7 @@ class Categorical(LeafFamily):
         return np.where(outside, np.inf, self.probs @ logs.T)
 
     def scores(self, x: Any) -> Floats:
-        """(N, K, C) 1[x = c] - p_k(c): gradients in the logits; zero where x is NaN.
-
-        Shapes: x (N,) -> (N, K, C).
-        """
+        """(N, K, C) 1[x = c] - p_k(c): gradients in the logits; zero where x is NaN; shapes x (N,) -> (N, K, C)."""
         one_hot = (np.asarray(x)[:, None] == np.arange(self.num_categories)).astype(np.float64)
         return np.where(np.isnan(x)[:, None, None], 0.0, one_hot[:, None, :] - self.probs)
 
@@ -497,10 +476,7 @@ class InputRegion(Immutable):
         return self.leaves.total()
 
     def merged(self, weights: Weights, units: Ints) -> InputRegion | None:
-        """The region whose units are mixtures, with weights (K, P), of units (P,) of this one; None if not possible.
-
-        Shapes: weights (K, P), units (P,).
-        """
+        """The region whose units are mixtures, with weights (K, P), of units (P,) of this one; None if not possible."""
         leaves = self.leaves.take(units).mixed(weights)
         return None if leaves is None else InputRegion(self.variable, leaves)
 
@@ -615,10 +591,7 @@ class InnerRegion(Immutable):
         return np.asarray(self.weights.sum(axis=1))
 
     def merged(self, weights: Weights, units: Ints) -> InnerRegion:
-        """The region whose units are mixtures, with weights (K, P), of the units (P,) of this one.
-
-        Shapes: weights (K, P), units (P,).
-        """
+        """The region whose units are mixtures, with weights (K, P), of the units (P,) of this one."""
         return InnerRegion(self.products, weights @ self.weights[units])
 
     def stored(self, table: Floats) -> Floats:

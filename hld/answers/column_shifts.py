@@ -59,10 +59,7 @@ class NewValues:
 
 @dataclass(frozen=True, eq=False)
 class ColumnShift:
-    """How one column of a batch compares with the reference.
-
-    Shapes: expected, observed (K,).
-    """
+    """How one column of a batch compares with the reference; shapes expected, observed (K,)."""
 
     name: str
     kind: str

@@ -20,10 +20,7 @@ from hld.answers.profile import Profile
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Counts of a batch and of what it is compared with.
-
-    Shapes: num_unseen, num_out_of_range (V,), tests (2, V).
-    """
+    """Counts of a batch and of what it is compared with; shapes num_unseen, num_out_of_range (V,), tests (2, V)."""
 
     fitted: tuple[Any, ...]
     reference: Profile

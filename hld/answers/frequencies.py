@@ -42,10 +42,7 @@ LARGEST = 10**9  # pooled rows that NumPy's sampler takes
 
 
 def homogeneity_pvalue(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
-    """p-value of "reference and batch have the same frequencies".
-
-    Shapes: reference, batch (K,).
-    """
+    """p-value of "reference and batch have the same frequencies"; shapes reference, batch (K,)."""
     shown = reference + batch > 0
     reference, batch = reference[shown], batch[shown]
     n, T = int(reference.sum()), int(batch.sum())

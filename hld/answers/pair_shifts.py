@@ -57,10 +57,7 @@ CLEAR = 0.1  # size of two correlations of opposite signs, of which the words sa
 
 @dataclass(frozen=True, eq=False)
 class PairShift:
-    """Whether the dependence of two columns changed.
-
-    Shapes: expected_table, observed_table (a, b).
-    """
+    """Whether the dependence of two columns changed; shapes expected_table, observed_table (a, b)."""
 
     names: tuple[Any, ...]
     expected: float

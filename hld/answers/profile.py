@@ -35,10 +35,7 @@ BLOCK_CELLS, LEAST_ROWS, MOST_ROWS_AT_ONCE = (
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Counts of a table.
-
-    Shapes: edges (E, 2), laws (2, 4), odd (S, BINS).
-    """
+    """Counts of a table; shapes edges (E, 2), laws (2, 4), odd (S, BINS)."""
 
     num_rows: int
     counts: tuple[Any, ...]

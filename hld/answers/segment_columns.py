@@ -30,10 +30,7 @@ FEWEST = 5
 def determined_columns(
     detector: Any, columns: Any, codes: np.ndarray, groups: np.ndarray, labels: tuple[str, ...]
 ) -> list[int]:
-    """Positions of the columns of the encoder that the segments determine.
-
-    Shapes: codes (N, V), groups (N,).
-    """
+    """Positions of the columns of the encoder that the segments determine; shapes codes (N, V), groups (N,)."""
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(len(labels)))
     low, high = (one.reduceat(codes[order], starts) for one in (np.minimum, np.maximum))

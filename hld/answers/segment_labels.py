@@ -27,10 +27,7 @@ NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)",
 
 
 def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
-    """(N,) the number of each row's segment, and the labels of the segments in order.
-
-    Shapes: cells (N,) -> groups (N,).
-    """
+    """(N,) the number of each row's segment, and the labels of the segments in order."""
     cells = whole_cells(cells)
     cells = (
         times_as_objects(cells) if cells.dtype.kind in "mM" else cells
@@ -79,10 +76,7 @@ def _labels(values: list[Any]) -> tuple[str, ...]:
 
 
 def group_numbers(cells: Any, name: str) -> np.ndarray:
-    """(N,) the number of each row's group, 0..G - 1 in the order of the labels.
-
-    Shapes: cells (N,) -> (N,).
-    """
+    """(N,) the number of each row's group, 0..G - 1 in the order of the labels."""
     missing = sum(map(is_missing, whole_cells(cells).tolist()))
     if missing:
         raise ValueError(

@@ -52,10 +52,7 @@ MOST_EXPLAINED = 2_000  # segments whose columns are kept
 
 @dataclass(frozen=True, eq=False)
 class SegmentsResult:
-    """The outcome of testing each segment.
-
-    Shapes: num_rows (m,), pvalues, adjusted (m,), reject (m,).
-    """
+    """The outcome of testing each segment; shapes num_rows (m,), pvalues, adjusted (m,), reject (m,)."""
 
     by: str
     labels: tuple[Any, ...]

@@ -73,10 +73,7 @@ def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:
 
 
 def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
-    """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds.
-
-    Shapes: cells (N,) -> (N,).
-    """
+    """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds."""
     cells = whole_cells(cells)
     return (
         as_seconds(cells, column.kind)[0]

@@ -112,10 +112,7 @@ def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circu
 
 
 def pair_sum(kernel: HammingKernel, rows: np.ndarray) -> float:
-    """sum_{i, j} k(x_i, x_j) over all pairs of complete rows, i = j included.
-
-    Shapes: rows (n, V).
-    """
+    """sum_{i, j} k(x_i, x_j) over all pairs of complete rows, i = j included; shapes rows (n, V)."""
     total, step = 0.0, max(1, BLOCK_PAIRS // max(1, len(rows)))
     for start in range(0, len(rows), step):
         stop = min(start + step, len(rows))
@@ -256,10 +253,7 @@ class MMDTest:
         self._spectrum = self._prepared_spectrum() if null == "spectral" else None
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> MMDResult:
-        """Test a batch.
-
-        Shapes: batch (T, V).
-        """
+        """Test a batch; shapes batch (T, V)."""
         alpha = check_fraction(alpha, "alpha")
         rows, num_missing = complete(self.circuit, batch, self._seed)
         T = len(rows)

@@ -301,10 +301,7 @@ class BaselineTest:
     _drawn: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __call__(self, batch: np.ndarray, alpha: float = 0.05) -> BaselineResult:
-        """Test a batch.
-
-        Shapes: batch (T, V).
-        """
+        """Test a batch; shapes batch (T, V)."""
         alpha = check_fraction(alpha, "alpha")
         batch = check_rows(self.circuit, batch)
         reference, null = self.drawn(len(batch))

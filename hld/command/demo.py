@@ -49,10 +49,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """All that the table and the picture show.
-
-    Shapes: history (epochs + 1,), mean (64,), shifted_mean (64,).
-    """
+    """All that the table and the picture show; shapes history (epochs + 1,), mean (64,), shifted_mean (64,)."""
 
     digit: int
     num_train: int

@@ -141,10 +141,7 @@ def _with_rows(path: str, chunks: Iterator[Any]) -> Iterator[Any]:
 
 
 def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = ",") -> None:
-    """Write rows as CSV with a header.
-
-    Shapes: rows (N, V).
-    """
+    """Write rows as CSV with a header; shapes rows (N, V)."""
     rows = _with_days(rows)
     if path is None and sys.stdout is None:
         raise ValueError(

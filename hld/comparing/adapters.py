@@ -112,10 +112,7 @@ def num_rows(table: Any) -> int:
 
 
 def take(table: Any, index: np.ndarray) -> Any:
-    """The rows of a table at some positions, as a table of the same kind.
-
-    Shapes: index (n,).
-    """
+    """The rows of a table at some positions, as a table of the same kind; shapes index (n,)."""
     if hasattr(table, "iloc"):
         return table.iloc[index]
     if isinstance(table, Mapping):
@@ -138,10 +135,7 @@ def _taken(column: Any, index: np.ndarray) -> Any:
 
 
 def column_of(table: Any, name: Any) -> np.ndarray:
-    """(n,) the cells of a column, given by its name or position, as plain values.
-
-    Returns (n,).
-    """
+    """(n,) the cells of a column, given by its name or position, as plain values."""
     with table_called("held_out"):
         columns = read_table(table)
     names = columns.names or tuple(f"x{v}" for v in range(len(columns.arrays)))

@@ -57,10 +57,7 @@ def edited_batches(
 
 
 def has_level(cells: Any, level: object) -> np.ndarray:
-    """(N,) whether cells hold a level, by the first of three ways that finds any.
-
-    Returns (N,).
-    """
+    """(N,) whether cells hold a level, by the first of three ways that finds any."""
     found = np.zeros(len(cells), dtype=bool)
     for holds in (_is_equal, lambda cell, level: str(cell) == str(level), _means):
         for i, cell in enumerate(cells):

@@ -47,10 +47,7 @@ ROUNDED = 1e-6  # relative: distances are kept in single precision
 def column_scores(
     found: np.ndarray, leverage: np.ndarray, parts: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """How far out rows of the reference are in each column.
-
-    Shapes: found (n, m), leverage (n,) -> (V, k).
-    """
+    """How far out rows of the reference are in each column; shapes found (n, m), leverage (n,) -> (V, k)."""
     kept = np.flatnonzero(leverage < MOST_LEVERAGE)
     kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_RANKED)).astype(int)]
     scores = np.array(
@@ -62,10 +59,7 @@ def column_scores(
 def least_pvalues(
     scores: np.ndarray, own: np.ndarray, leverages: np.ndarray, parts: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """The p-value of each column by rank.
-
-    Shapes: scores (V, k), own (T, m), leverages (T,) -> (V,).
-    """
+    """The p-value of each column by rank; shapes scores (V, k), own (T, m), leverages (T,) -> (V,)."""
     T, k = len(own), scores.shape[1]
     result = np.zeros(len(parts))
     for v, (known, part) in enumerate(zip(scores.astype(np.float64), parts, strict=True)):

@@ -113,10 +113,7 @@ def column_places(
 
 @dataclass(frozen=True, eq=False)
 class CovariateFunctions:
-    """Functions of the covariates of a row.
-
-    Shapes: variables (c,).
-    """
+    """Functions of the covariates of a row; shapes variables (c,)."""
 
     variables: np.ndarray
     groups: tuple[np.ndarray, ...]
@@ -190,10 +187,7 @@ def choose_functions(
 
 
 def value_groups(counts: np.ndarray, num_groups: int) -> np.ndarray:
-    """(C + 1,) groups of the values of a variable: 0 for a hole, then neighbours together, from 1 without gaps.
-
-    Shapes: counts (C + 1,) -> (C + 1,).
-    """
+    """(C + 1,) groups of the values of a variable: 0 for a hole, then neighbours together, from 1 without gaps."""
     values = counts[1:].astype(np.float64)
     if len(values) <= num_groups:
         return np.arange(len(counts))

@@ -111,10 +111,7 @@ def rank_of_single(
 
 
 def by_rank(pvalue: float, singles: np.ndarray) -> float:
-    """The p-value of a single row, no smaller than its rank among those of the reference.
-
-    Shapes: singles (k,).
-    """
+    """The p-value of a single row, no smaller than its rank among those of the reference; shapes singles (k,)."""
     if not len(singles):
         return pvalue
     odder = int(np.searchsorted(singles, pvalue * (1 + TIE), side="right"))
@@ -144,10 +141,7 @@ def group_pvalues(
 def among_groups(
     pvalue: float, groups: np.ndarray, T: int, k: int, of_rows: Callable[[list[int]], float]
 ) -> float:
-    """The p-value of a batch of few rows, no smaller than exchangeable rows allow.
-
-    Shapes: groups (N,).
-    """
+    """The p-value of a batch of few rows, no smaller than exchangeable rows allow; shapes groups (N,)."""
     share = by_rank(pvalue, groups)
     if not len(groups) or share > ASKED_BELOW:
         return share
@@ -184,10 +178,7 @@ def with_odd_rows(
     k: int,
     of_others: Callable[[np.ndarray, int], float],
 ) -> tuple[float, ...]:
-    """The p-value of each metric, no smaller than what rows beyond all of the reference allow.
-
-    Shapes: odd (q, T).
-    """
+    """The p-value of each metric, no smaller than what rows beyond all of the reference allow; shapes odd (q, T)."""
     result, T = [], odd.shape[1]
     for i, (value, rows) in enumerate(zip(pvalues, odd, strict=True)):
         h = int(rows.sum())

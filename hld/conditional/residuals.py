@@ -79,10 +79,7 @@ def without_rounding(
 
 @dataclass(frozen=True, eq=False)
 class ShownShares:
-    """Shares of rows that show the nodes, and the leverage.
-
-    Shapes: batch, reference (m,).
-    """
+    """Shares of rows that show the nodes, and the leverage; shapes batch, reference (m,)."""
 
     batch: np.ndarray
     reference: np.ndarray
@@ -126,18 +123,12 @@ class ShownShares:
 
 
 def are_enough(shares: np.ndarray, num_rows: int) -> np.ndarray:
-    """Whether enough rows show each node.
-
-    Shapes: shares (m,) -> (m,).
-    """
+    """Whether enough rows show each node; shapes shares (m,) -> (m,)."""
     return np.asarray(shares * num_rows >= max(min(num_rows / 2, FEWEST), 1) - ROUNDING)
 
 
 def share_shown(shown: np.ndarray, stds: np.ndarray) -> Any:
-    """The share of rows that show a residual, on average over the nodes by their variances.
-
-    Shapes: stds (m,).
-    """
+    """The share of rows that show a residual, on average over the nodes by their variances; shapes stds (m,)."""
     total = float(stds @ stds)
     return np.asarray(
         shown.mean(axis=-2) @ stds**2 / total if total > 0 else np.ones(shown.shape[:-2])

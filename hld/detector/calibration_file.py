@@ -86,10 +86,7 @@ def read_calibration(
 
 
 def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.ndarray:
-    """(m,) the nodes of a test in a file.
-
-    Returns (m,).
-    """
+    """(m,) the nodes of a test in a file."""
     nodes = finite_array(arrays, "nodes", (None,), np.int64)
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
         raise ValueError("the nodes of the test are not nodes of the circuit")

@@ -236,10 +236,7 @@ def _densities(
     codes: np.ndarray,
     numbers: np.ndarray,
 ) -> pcircuit.Circuit:
-    """The circuit with densities in place of bins, fitted by EM.
-
-    Shapes: codes, numbers (n, V).
-    """
+    """The circuit with densities in place of bins, fitted by EM; shapes codes, numbers (n, V)."""
     values = encoder.values(codes, numbers)
     leaves = NAMES["atoms" if options["leaves"] == "auto" else options["leaves"]]  # or no atoms
     given = [

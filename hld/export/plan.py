@@ -165,10 +165,7 @@ def plan_of(detector: Any) -> Plan:
 
 
 def codes_of(detector: Any, table: Any) -> np.ndarray:
-    """The codes of a table as an exported program takes them.
-
-    Shapes: (T, V).
-    """
+    """The codes of a table as an exported program takes them; shapes (T, V)."""
     encoder = detector.encoder_
     parts = encoder.read(table)
     marks = np.zeros((parts.num_rows, len(encoder.columns)), dtype=np.uint8)

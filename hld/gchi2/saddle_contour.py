@@ -360,10 +360,7 @@ def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
 
 
 def pulled(pulls: np.ndarray, reach: np.ndarray, path: np.ndarray) -> np.ndarray:
-    """(1/2) sum_j p_j (a_j z)^2 / (1 - a_j z) at the nodes z = b path (nodes,); reach is b a_j (k,).
-
-    Shapes: pulls (k,), reach (k,), path (nodes,) -> (nodes,).
-    """
+    """(1/2) sum_j p_j (a_j z)^2 / (1 - a_j z) at the nodes z = b path (nodes,); reach is b a_j (k,)."""
     total = np.zeros(path.size, dtype=np.complex128)
     for pull, own in zip(pulls.tolist(), reach.tolist(), strict=True):
         if pull > 0.0:

@@ -141,10 +141,7 @@ class ThreeMoments:
 
 
 def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> ThreeMoments:
-    """The law of sum_j lambda_j chi2_1 for weights with multiplicities.
-
-    Shapes: values (k,).
-    """
+    """The law of sum_j lambda_j chi2_1 for weights with multiplicities; shapes values (k,)."""
     unit = float(values.max(initial=0.0)) or 1.0
     squares = counts * (values / unit) ** 2
     scale = float((squares * values).sum()) / (float(squares.sum()) or 1.0)

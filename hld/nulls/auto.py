@@ -211,10 +211,7 @@ def settle(
 
 
 def law_holds(large: Null, scores: np.ndarray) -> bool:
-    """Whether the law gives small p-values to no more of the drawn scores (B,) than it should.
-
-    Shapes: scores (B,).
-    """
+    """Whether the law gives small p-values to no more of the drawn scores (B,) than it should."""
     expected = len(scores) * LEVELS
     found = (large.tails_of(scores)[:, None] <= LEVELS).sum(axis=0)
     return bool((found <= expected + 2 * np.sqrt(expected * (1 - LEVELS))).all())

@@ -90,10 +90,7 @@ def exchangeable_pvalue(
 def symmetric_scores(
     together: np.ndarray, metrics: tuple[Any, ...], beside: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all.
-
-    Shapes: together (N, size), beside (N,) -> distances (N, q), scores (N,).
-    """
+    """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all."""
     centred = together - together.mean(axis=0)
     mapped = [metric.apply(centred) for metric in metrics]
     distances = np.stack([(one**2).sum(axis=1) for one in mapped], axis=1)

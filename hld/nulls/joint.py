@@ -38,10 +38,7 @@ FACTOR_ROWS = 300  # whose sample covariance stands in for that of more nodes th
 
 @dataclass(frozen=True, eq=False)
 class JointLaw:
-    """Law of the harmonic mean of several p-values.
-
-    Shapes: means (B,).
-    """
+    """Law of the harmonic mean of several p-values; shapes means (B,)."""
 
     means: np.ndarray
 

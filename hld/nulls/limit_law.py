@@ -45,10 +45,7 @@ MOST_SCALED = 1e5  # of weights at finite T, for each degree of freedom: fewer t
 
 @dataclass(frozen=True, eq=False)
 class LimitLaw(Null):
-    """The generalised chi-square law of T d^2.
-
-    Shapes: eigenvalues, multiplicities (k,).
-    """
+    """The generalised chi-square law of T d^2; shapes eigenvalues, multiplicities (k,)."""
 
     eigenvalues: np.ndarray
     multiplicities: np.ndarray

@@ -68,10 +68,7 @@ def check_null_choice(name: str, reference: str, num_metrics: int) -> None:
 
 @dataclass(frozen=True)
 class Context:
-    """What a null of a file is read with: the test that it belongs to.
-
-    Shapes: stds (m,).
-    """
+    """What a null of a file is read with: the test that it belongs to; shapes stds (m,)."""
 
     reference: Any
     metrics: tuple[Any, ...]

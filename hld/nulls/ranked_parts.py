@@ -93,10 +93,7 @@ def ranked_numbers(
     many: int = MANY,
     spread: Callable[[], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Adjusted p-values of the single numbers of a mean vector among exchangeable ones.
-
-    Returns (size,).
-    """
+    """(size,) adjusted p-values of the single numbers of a mean vector among exchangeable ones."""
     from scipy.special import stdtr
 
     together = np.concatenate([own[None], others])

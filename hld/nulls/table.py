@@ -38,10 +38,7 @@ RESOLVED = 20  # draws below which a tail is extrapolated
 
 @dataclass(frozen=True, eq=False)
 class TableTails:
-    """Tails of scores at some batch sizes.
-
-    Shapes: sizes (g,).
-    """
+    """Tails of scores at some batch sizes; shapes sizes (g,)."""
 
     sizes: np.ndarray
     tails: tuple[Any, ...]

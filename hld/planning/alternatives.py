@@ -227,10 +227,7 @@ def share_after(p: float, by: float) -> float | None:
 
 
 def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) -> np.ndarray:
-    """(n, V) rows of the circuit under the condition that a variable has a level.
-
-    Returns (n, V).
-    """
+    """(n, V) rows of the circuit under the condition that a variable has a level."""
     given = np.full((1, circuit.num_variables), -1)
     given[0, variable] = level
     return pcircuit.sample(
@@ -239,10 +236,7 @@ def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) ->
 
 
 def edited_rows(circuit: pcircuit.Circuit, edit: Edit, n: int) -> np.ndarray:
-    """(n, V) rows of the circuit with an edit: the level of each row first, and the others given it.
-
-    Returns (n, V).
-    """
+    """(n, V) rows of the circuit with an edit: the level of each row first, and the others given it."""
     variable, level = int(edit.column), int(edit.level)  # type: ignore[call-overload]
     rng = np.random.default_rng([SEED, variable, level, 1])
     shares = np.array(pcircuit.marginal_tables(circuit)[variable], dtype=np.float64)

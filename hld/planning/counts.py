@@ -110,10 +110,7 @@ class EventRows:
 
 
 def event_rows(detector: Any, rows: np.ndarray) -> EventRows:
-    """How events and vectors vary together in some rows.
-
-    Shapes: rows (M, V).
-    """
+    """How events and vectors vary together in some rows; shapes rows (M, V)."""
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
     vectors = compared(detector.test_, detector.test_.vectors.rows(rows))
     U, V = vectors - vectors.mean(axis=0), events.indicators(rows).astype(np.float64)

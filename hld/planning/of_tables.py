@@ -205,10 +205,7 @@ def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class TableAlternative:
-    """What a detector's test needs to know of an alternative.
-
-    Shapes: moved (E,).
-    """
+    """What a detector's test needs to know of an alternative; shapes moved (E,)."""
 
     moments: Alternative
     moved: np.ndarray | None

@@ -30,10 +30,7 @@ MOST_PAIRED = 20_000  # rows from which the shares T_ij / T are computed
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What rows with holes show of each node.
-
-    Shapes: means, counts, groups (m,), pairs (g, g).
-    """
+    """What rows with holes show of each node; shapes means, counts, groups (m,), pairs (g, g)."""
 
     means: np.ndarray
     counts: np.ndarray
@@ -54,10 +51,7 @@ class Shown:
 
 
 def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
-    """What rows (T, V), -1 for a hole, show of the numbers of a vector.
-
-    Shapes: rows (T, V).
-    """
+    """What rows (T, V), -1 for a hole, show of the numbers of a vector."""
     step = max(1, BLOCK_VALUES // vectors.size)
     parts = [vectors.sums(rows[start : start + step]) for start in range(0, len(rows), step)]
     sums, counts = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
@@ -81,18 +75,12 @@ def shown_by(
 
 
 def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:
-    """(m,) g_j for a batch, and for k_j of k reference rows; 0 where a node is not shown by enough of both.
-
-    Shapes: counts (m,) -> (m,).
-    """
+    """(m,) g_j for a batch, and for k_j of k reference rows; 0 where a node is not shown by enough of both."""
     enough = batch.enough & (counts >= max(min(num_rows / 2, FEWEST), 1))
     spread = 1 / np.maximum(batch.counts, 1) + 1 / np.maximum(counts, 1)
     return np.where(enough, np.sqrt((1 / batch.num_rows + 1 / num_rows) / spread), 0.0)
 
 
 def correlations(batch: Shown, g: np.ndarray, shared: float, num_rows: int) -> np.ndarray:
-    """(m, m) R for weights g (m,), and for k_ij / (k_i k_j) of the reference (1 / k where it has no holes).
-
-    Shapes: g (m,), shared (m, m) -> (m, m).
-    """
+    """(m, m) R for weights g (m,), and for k_ij / (k_i k_j) of the reference (1 / k where it has no holes)."""
     return np.outer(g, g) * (batch.shared + shared) / (1 / batch.num_rows + 1 / num_rows)

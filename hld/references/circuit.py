@@ -26,10 +26,7 @@ DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**28  # where F S F^T is estimated from rows
 
 
 class CircuitReference:
-    """Likelihood vectors of rows that follow the circuit.
-
-    Shapes: nodes (m,), mean (m,).
-    """
+    """Likelihood vectors of rows that follow the circuit; shapes nodes (m,), mean (m,)."""
 
     num_rows = None
 

@@ -87,10 +87,7 @@ class DenseCovariance:
 
 @dataclass(frozen=True, eq=False)
 class RowCovariance:
-    """The sample covariance of centred rows X, X^T X / (n - 1).
-
-    Shapes: table (n, l).
-    """
+    """The sample covariance of centred rows X, X^T X / (n - 1); shapes table (n, l)."""
 
     table: np.ndarray
 
@@ -223,8 +220,5 @@ def _without_null_space(matrix: np.ndarray) -> np.ndarray:
 
 
 def through(metric: Any, covariance: np.ndarray) -> DenseCovariance:
-    """F S F^T for a covariance S (m, m).
-
-    Shapes: covariance (m, m).
-    """
+    """F S F^T for a covariance S (m, m)."""
     return DenseCovariance(metric.apply(metric.apply(covariance).T))

@@ -134,10 +134,7 @@ class GroupStatistics:
     def features(
         self, circuit: pcircuit.Circuit, codes: np.ndarray, cells: Cells | None
     ) -> np.ndarray:
-        """(N, F) numbers of rows whose means are all that the statistics need.
-
-        Shapes: codes (N, V).
-        """
+        """(N, F) numbers of rows whose means are all that the statistics need; shapes codes (N, V)."""
         center, scale = self.scale
         if cells is None:
             cells = Cells(np.full(codes.shape, np.nan), np.zeros(codes.shape, np.uint8))

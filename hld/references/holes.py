@@ -93,10 +93,7 @@ class HoleReference(DenseCovariance):
 
 
 class HolePatterns:
-    """Exact moments of marginal node likelihoods, pattern by pattern, kept.
-
-    Shapes: nodes (m,).
-    """
+    """Exact moments of marginal node likelihoods, pattern by pattern, kept; shapes nodes (m,)."""
 
     def __init__(self, circuit: pcircuit.Circuit, nodes: np.ndarray) -> None:
         if len(nodes) > MAX_FULL_SPECTRUM:

@@ -44,10 +44,7 @@ class Covariance(Protocol):
 
 
 class Reference(Covariance, Protocol):
-    """A distribution of likelihood vectors (m,).
-
-    Shapes: nodes (m,), mean (size,).
-    """
+    """A distribution of likelihood vectors (m,); shapes nodes (m,), mean (size,)."""
 
     @property
     def circuit(self) -> Circuit:

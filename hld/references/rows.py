@@ -195,10 +195,7 @@ def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:
 def row_reference(
     circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray, features: Any = None
 ) -> RowReference:
-    """The reference of the rows of a table.
-
-    Shapes: nodes (m,), data (n, V).
-    """
+    """The reference of the rows of a table; shapes nodes (m,), data (n, V)."""
     if len(data) < 2:
         raise ValueError(f"`training_data` has {len(data)} rows: a covariance needs at least two")
     vectors = RowVectors(circuit, nodes, features)

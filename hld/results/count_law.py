@@ -81,10 +81,7 @@ def _some(codes: np.ndarray, num_items: int) -> np.ndarray:
 
 
 def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
-    """P(Q >= squared) without a shift.
-
-    Shapes: law (4,).
-    """
+    """P(Q >= squared) without a shift; shapes law (4,)."""
     first, second, largest, fourth = law.tolist()
     if not second > 0:
         return 1.0
@@ -99,10 +96,7 @@ def with_laws(
     codes: np.ndarray | None,
     given: np.ndarray | None = None,
 ) -> Any:
-    """A profile with the laws of its own rows, of the columns that are not given.
-
-    Shapes: codes (k, V), given (V,).
-    """
+    """A profile with the laws of its own rows, of the columns that are not given; shapes codes (k, V), given (V,)."""
     if codes is None or len(codes) < 3:
         return profile
     singles, pairs = merged_counts(columns, profile)
@@ -142,10 +136,7 @@ def shares(counts: np.ndarray) -> np.ndarray:
 
 
 def merged_codes(columns: Sequence[Any], codes: np.ndarray) -> np.ndarray:
-    """Codes with rare and unseen levels in one category, as counts in a database have them.
-
-    Shapes: codes (N, V).
-    """
+    """Codes with rare and unseen levels in one category, as counts in a database have them; shapes codes (N, V)."""
     most = [
         len(one.levels) if getattr(one, "rare", b"") else one.num_categories - 1 for one in columns
     ]

@@ -149,10 +149,7 @@ def _reach(shares: Any, counts: Any) -> float:
 def merged_shares(
     columns: Any, edges: np.ndarray, singles: list[Any], pairs: list[Any]
 ) -> tuple[Any, ...]:
-    """Shares of a circuit with rare and unseen levels in one category, by column and by edge.
-
-    Shapes: edges (E, 2).
-    """
+    """Shares of a circuit with rare and unseen levels in one category, by column and by edge; shapes edges (E, 2)."""
     own = Profile(0, tuple(np.append(one, 0.0) for one in singles), edges, tuple(pairs))
     return merged_counts(columns, own)
 

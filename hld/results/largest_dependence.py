@@ -240,10 +240,7 @@ def largest_dependence(kept: Any, batch: Any) -> LargestDependence:
 
 
 def associations_of(circuit: pcircuit.Circuit, edges: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The associations of the values of pairs of columns under a circuit.
-
-    Shapes: edges (E, 2).
-    """
+    """The associations of the values of pairs of columns under a circuit; shapes edges (E, 2)."""
     tables = pcircuit.pairwise_tables(circuit, [(u, v) for u, v in edges.tolist()])
     return tuple(_association(table) for table in tables.values())
 

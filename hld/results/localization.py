@@ -94,10 +94,7 @@ class NodeShift:
 
 @dataclass(frozen=True, eq=False)
 class Localization:
-    """Where a batch departs from the circuit.
-
-    Shapes: variable_scores (V,).
-    """
+    """Where a batch departs from the circuit; shapes variable_scores (V,)."""
 
     nodes: tuple[Any, ...]
     variable_scores: np.ndarray
@@ -153,10 +150,7 @@ def localize(
 
 
 def z_scores(deltas: np.ndarray, stds: np.ndarray, num_samples: float) -> np.ndarray:
-    """(m,) sqrt(T) delta / sigma; a node that cannot vary has z = 0, or +-inf where its mean moved all the same.
-
-    Shapes: deltas (m,), stds (m,) -> (m,).
-    """
+    """(m,) sqrt(T) delta / sigma; a node that cannot vary has z = 0, or +-inf where its mean moved all the same."""
     moved = np.sign(np.where(np.abs(deltas) > 1e-12, deltas, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(

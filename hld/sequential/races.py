@@ -90,10 +90,7 @@ class Races(NamedTuple):
 
 
 def first_races(counts: np.ndarray) -> Races:
-    """Races that have not begun, with bags of reference rows.
-
-    Shapes: counts (F, BINS).
-    """
+    """Races that have not begun, with bags of reference rows; shapes counts (F, BINS)."""
     F = len(counts)
     return Races(
         counts.copy(),

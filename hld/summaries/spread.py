@@ -62,10 +62,7 @@ def spread_of(
     kept: KeptRows,
     differences: np.ndarray,
 ) -> Spread:
-    """The spread of rows.
-
-    Shapes: differences (n, m).
-    """
+    """The spread of rows; shapes differences (n, m)."""
     squares, fourths, odd, sketch = [], [], [], []
     for metric, farthest, signs in zip(metrics, kept.farthest, sketches, strict=True):
         squared = metric.squared(differences)

@@ -66,10 +66,7 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
 
 
 def part_of(values: Any, part: str) -> Any:
-    """A part of each date, or amount, of a column (N,), missing where the cell is none.
-
-    Shapes: values (N,).
-    """
+    """A part of each date, or amount, of a column (N,), missing where the cell is none."""
     if part not in PARTS:
         return units_of(values) if part == UNIT else amounts_of(values, part)
     cells = whole_cells(values)

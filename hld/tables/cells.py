@@ -332,10 +332,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
 
 
 def as_doubles(values: Any, name: str) -> np.ndarray:
-    """Floats (N,) as doubles, as levels and edges are; ValueError for what a double cannot hold.
-
-    Shapes: values (N,) -> (N,).
-    """
+    """Floats (N,) as doubles, as levels and edges are; ValueError for what a double cannot hold."""
     if values.dtype.itemsize <= 8:
         return values.astype(np.float64, copy=False)
     with np.errstate(over="ignore"):

@@ -84,10 +84,7 @@ def read_condition(text: Any, columns: Any, grids: Any) -> Condition:
 
 
 def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
-    """Ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end.
-
-    Returns (n,).
-    """
+    """(n,) ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end."""
     end = math.nextafter(column.high, math.inf)
     inside = [c for c in cuts if column.low < c < end]
     return np.array(sorted({column.low, *column.edges, *inside, end}))

@@ -33,10 +33,7 @@ def draw_rows(
     where: Any = None,
     rng: Any = None,
 ) -> np.ndarray:
-    """Rows of a table drawn from a circuit.
-
-    Returns (N, V).
-    """
+    """(N, V) rows of a table drawn from a circuit."""
     num_samples = check_whole_number(num_samples, "num_samples", 0)
     rng = check_generator(rng)
     inside = grids(columns, tables)

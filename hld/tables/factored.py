@@ -16,10 +16,7 @@ BLOCK_ROWS = 2**12  # counted at a time
 
 @dataclass(frozen=True, eq=False)
 class Factored:
-    """Cells by number.
-
-    Shapes: codes (N,), levels (n,).
-    """
+    """Cells by number; shapes codes (N,), levels (n,)."""
 
     codes: np.ndarray
     levels: np.ndarray

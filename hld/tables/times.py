@@ -84,10 +84,7 @@ def time_kind(values: Any) -> str | None:
 
 
 def as_seconds(values: np.ndarray, kind: str) -> Any:
-    """(N,) seconds of a column of times, NaN where missing; (N,) flags of cells that are no such times.
-
-    Shapes: values (N,) -> seconds (N,), odd (N,).
-    """
+    """(N,) seconds of a column of times, NaN where missing; (N,) flags of cells that are no such times."""
     code = values.dtype.kind
     if code in "Mm" and (code == "M") == (kind == "date"):
         return _counted_seconds(values), np.zeros(len(values), dtype=bool)
@@ -187,10 +184,7 @@ def text_kind(cells: Sequence[str]) -> str | None:
 
 
 def times_of_texts(cells: Any, kind: str) -> np.ndarray:
-    """(n,) objects: the times that texts stand for, and the texts that stand for none, as they are.
-
-    Returns (n,).
-    """
+    """(n,) objects: the times that texts stand for, and the texts that stand for none, as they are."""
     return object_cells([_time(cell, kind) for cell in cells])
 
 

@@ -40,10 +40,7 @@ HUGE = 2.0**1000  # from here on differences of values, and slopes, may be beyon
 
 @dataclass(frozen=True, eq=False)
 class ValueTables:
-    """Quantiles and units of the columns with bins, in their order.
-
-    Shapes: quantiles (n, 65), units (n,).
-    """
+    """Quantiles and units of the columns with bins, in their order; shapes quantiles (n, 65), units (n,)."""
 
     quantiles: np.ndarray
     units: np.ndarray
@@ -108,10 +105,7 @@ def _scale(values: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The values of one column with bins, and what is known of them inside.
-
-    Shapes: quantiles (65,).
-    """
+    """The values of one column with bins, and what is known of them inside; shapes quantiles (65,)."""
 
     low: float
     high: float

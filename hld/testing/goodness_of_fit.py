@@ -290,10 +290,7 @@ class HLDTest:
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
-        """Test a batch.
-
-        Shapes: batch (T, V).
-        """
+        """Test a batch; shapes batch (T, V)."""
         alpha = check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
             return judge_summary(self, batch, alpha)

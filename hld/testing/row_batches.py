@@ -60,10 +60,7 @@ class HoledNull:
 
 @dataclass(frozen=True, eq=False)
 class RowBatch:
-    """A batch and what it is compared with.
-
-    Shapes: rows (T, V).
-    """
+    """A batch and what it is compared with; shapes rows (T, V)."""
 
     vectors: RowVectors
     calibration: Any
@@ -220,10 +217,7 @@ def replace_value(found: PValue, value: float, each: tuple[Any, ...]) -> PValue:
 
 @dataclass(frozen=True, eq=False)
 class SeenTogether:
-    """The holes of a batch, and those of its reference.
-
-    Shapes: weights (m,), shared (m, m).
-    """
+    """The holes of a batch, and those of its reference; shapes weights (m,), shared (m, m)."""
 
     vectors: RowVectors
     holes: np.ndarray
@@ -252,10 +246,7 @@ class SeenTogether:
 def seen_together(
     vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: np.ndarray, kept: Any
 ) -> SeenTogether | None:
-    """The holes of a batch compared with reference rows.
-
-    Shapes: rows (r, V), weights (m,).
-    """
+    """The holes of a batch compared with reference rows; shapes rows (r, V), weights (m,)."""
     if kept.has_holes and not len(kept.shared):
         return None
     return SeenTogether(

@@ -94,10 +94,7 @@ def verdict(
 
 
 def reaches(test: Any, factors: Any = 1.0) -> np.ndarray:
-    """(q,) by how much a row that is another moves T times the mean, in each metric.
-
-    Shapes: factors (m,).
-    """
+    """(q,) by how much a row that is another moves T times the mean, in each metric; shapes factors (m,)."""
     ranges = test.vectors.ranges * factors
     return np.array([metric.reach(ranges) for metric in test.calibration.metrics])
 
@@ -130,10 +127,7 @@ def _round_offs(test: Any, T: int) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class OwnRows:
-    """Rows of a batch.
-
-    Shapes: rows (r, V), weights (m,).
-    """
+    """Rows of a batch; shapes rows (r, V), weights (m,)."""
 
     vectors: RowVectors
     rows: np.ndarray
@@ -154,8 +148,5 @@ class OwnRows:
 
 
 def own_rows(vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: Any = 1.0) -> OwnRows:
-    """The rows of a batch, of many some, evenly spread.
-
-    Shapes: rows (r, V), weights (m,).
-    """
+    """The rows of a batch, of many some, evenly spread; shapes rows (r, V), weights (m,)."""
     return OwnRows(vectors, np.asarray(rows)[some_rows(len(rows), MOST_VECTORS)], num_rows, weights)

@@ -87,10 +87,7 @@ class LinearMap:
 
 @dataclass(frozen=True, eq=False)
 class Scaled(LinearMap):
-    """F = diag(w): every node by itself.
-
-    Shapes: weights (m,).
-    """
+    """F = diag(w): every node by itself; shapes weights (m,)."""
 
     weights: np.ndarray
 
@@ -179,10 +176,7 @@ class Stretched(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class SparseRows(LinearMap):
-    """F with few entries in each row.
-
-    Shapes: index, coefficients (l, w).
-    """
+    """F with few entries in each row; shapes index, coefficients (l, w)."""
 
     index: np.ndarray
     coefficients: np.ndarray
@@ -227,10 +221,7 @@ class SparseRows(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class DenseRows(LinearMap):
-    """Any F.
-
-    Shapes: matrix (l, m).
-    """
+    """Any F; shapes matrix (l, m)."""
 
     matrix: np.ndarray
 

@@ -156,10 +156,7 @@ def _product(metric: Any, rows: Any, known: Any) -> Any:
 
 
 def squared_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> np.ndarray:
-    """(n, q) squared distances d^2 of vectors (n, m), under each of q metrics.
-
-    Shapes: rows (n, m) -> (n, q).
-    """
+    """(n, q) squared distances d^2 of vectors (n, m), under each of q metrics."""
     found = np.empty((len(rows), len(metrics)))
     for start in range(0, len(rows), BLOCK_ROWS):
         _add_block(metrics, rows[start : start + BLOCK_ROWS], found[start : start + BLOCK_ROWS])

@@ -104,10 +104,7 @@ class RowScores:
         return binned(self.values(codes, marks), self.edges)
 
     def values(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
-        """(N, F) float32 numbers of rows: rounded, so that round-off decides no rank.
-
-        Shapes: codes, marks (N, V).
-        """
+        """(N, F) float32 numbers of rows: rounded, so that round-off decides no rank; shapes codes, marks (N, V)."""
         blocks = [
             self._values(codes[i : i + BLOCK], None if marks is None else marks[i : i + BLOCK])
             for i in range(0, len(codes), BLOCK)
@@ -341,10 +338,7 @@ def padded(edges: list[np.ndarray]) -> np.ndarray:
 
 
 def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """(N, F) the bin of each number.
-
-    Shapes: values (N, F), edges (F, BINS - 1).
-    """
+    """(N, F) the bin of each number; shapes values (N, F), edges (F, BINS - 1)."""
     found = np.empty(values.shape, np.uint8)
     for k, row in enumerate(edges):
         found[:, k] = np.searchsorted(row, values[:, k], side="right")
@@ -352,10 +346,7 @@ def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def counted(bins: np.ndarray) -> np.ndarray:
-    """(F, BINS) how many rows are in each bin.
-
-    Shapes: bins (N, F).
-    """
+    """(F, BINS) how many rows are in each bin; shapes bins (N, F)."""
     if not len(bins):
         return np.zeros((bins.shape[1], BINS), np.int64)
     return np.stack([np.bincount(column, minlength=BINS) for column in bins.T]).astype(np.int64)

@@ -37,10 +37,7 @@ AVERAGING_SLACK = 1e-3  # roundings of any kind
 
 @dataclass(frozen=True, eq=False)
 class RowVectors:
-    """The vectors of rows.
-
-    Shapes: nodes (m,).
-    """
+    """The vectors of rows; shapes nodes (m,)."""
 
     circuit: pcircuit.Circuit
     nodes: np.ndarray
@@ -229,10 +226,7 @@ def bounded_array(
 
 
 def column_units(circuit: pcircuit.Circuit, nodes: np.ndarray) -> list[np.ndarray]:
-    """Positions among the nodes of the input units of each variable.
-
-    Shapes: nodes (m,).
-    """
+    """Positions among the nodes of the input units of each variable; shapes nodes (m,)."""
     regions = circuit.nodes.region[nodes]
     return [np.flatnonzero(regions == r) for r in circuit.vtree.leaf_of().tolist()]
 
@@ -261,10 +255,7 @@ def complete(
 
 
 def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch") -> np.ndarray:
-    """Evidence (T, V) for a circuit, with at least one row.
-
-    Shapes: rows (T, V) -> (T, V).
-    """
+    """Evidence (T, V) for a circuit, with at least one row."""
     rows = checked(circuit, rows, name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")

@@ -244,10 +244,7 @@ def accumulate(
     same_rows: bool = False,
     pool: ThreadPoolExecutor | None = None,
 ) -> tuple[Floats, Floats, float]:
-    """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM.
-
-    Shapes: data (N, V), weights (N,).
-    """
+    """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM; shapes data (N, V), weights (N,)."""
     if may_overflow(circuit):
         refuse_out_of_range(circuit, data)
         return _by_logarithms(circuit, packed, data, weights)

@@ -238,10 +238,7 @@ def _of_densities(block: AtRows) -> Floats:
 
 
 def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
-    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
-
-    Shapes: data (N, V) -> (N,).
-    """
+    """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`; shapes data (N, V) -> (N,)."""
     for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
         yield log_weight + circuit.log_likelihood(data, n_jobs=n_jobs)
         if len(mixture.circuits) > MOST_KEEPING:

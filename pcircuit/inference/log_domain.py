@@ -87,10 +87,7 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
 
 
 def input_values(region: InputRegion, data: Evidence) -> Floats:
-    """(K, N) likelihoods of input units; a missing value gives the row sum.
-
-    Shapes: data (N, V) -> (K, N).
-    """
+    """(K, N) likelihoods of input units; a missing value gives the row sum; shapes data (N, V) -> (K, N)."""
     return np.asarray(region.leaves.table()[:, data[:, region.variable].astype(np.int64)])
 
 

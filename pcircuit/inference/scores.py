@@ -106,10 +106,7 @@ def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) 
 
 
 def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
-    """(P,) the sum of the scores of the rows that some flows were computed from.
-
-    Returns (P,).
-    """
+    """(P,) the sum of the scores of the rows that some flows were computed from."""
     unit, parameters = _units(circuit)
     used = np.concatenate([flows.edges, flows.inputs])
     of_units = np.bincount(unit, weights=used)
@@ -256,10 +253,7 @@ def _centred(region: Any, flows: Floats, unit: Ints, parameters: Floats) -> Floa
 
 
 def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Floats]]:
-    """Expected uses of the parameters of each region by each row.
-
-    Shapes: rows (N, V).
-    """
+    """Expected uses of the parameters of each region by each row; shapes rows (N, V)."""
     if may_overflow(circuit):
         suspect, found = np.ones(len(rows), dtype=bool), None
     else:

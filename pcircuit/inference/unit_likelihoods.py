@@ -289,10 +289,7 @@ def _values_by_logarithms(circuit: Circuit, data: Evidence) -> Floats:
 
 
 def checked_nodes(circuit: Circuit, nodes: ArrayLike | None) -> Ints:
-    """`nodes` as an index array, all units by default.
-
-    Shapes: nodes (m,) -> (m,).
-    """
+    """`nodes` as an index array, all units by default; shapes nodes (m,) -> (m,)."""
     if nodes is None:
         return np.arange(circuit.num_nodes)
     expected = f"a one-dimensional array of node ids 0..{circuit.num_nodes - 1}"
@@ -379,10 +376,7 @@ def check_nodes(circuit: Circuit, nodes: ArrayLike) -> Ints:
 
 
 def check_node_weights(node_weights: ArrayLike | None, m: int) -> Floats:
-    """`node_weights` as a checked float array.
-
-    Shapes: node_weights (m,) -> (m,).
-    """
+    """`node_weights` as a checked float array; shapes node_weights (m,) -> (m,)."""
     if node_weights is None:
         return np.ones(m)
     expected = f"{m} finite positive numbers, one per selected node"

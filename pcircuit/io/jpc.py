@@ -148,10 +148,7 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
 
 
 def binomial_probs(n: int, p: float, rest: float | None = None) -> np.ndarray:
-    """(n + 1,) probabilities of a binomial distribution.
-
-    Returns (n + 1,).
-    """
+    """(n + 1,) probabilities of a binomial distribution."""
     rest = 1.0 - p if rest is None else rest
     if 0.0 in (p, rest):
         return np.asarray(np.arange(n + 1) == n * p, dtype=np.float64)

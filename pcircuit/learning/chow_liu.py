@@ -263,10 +263,7 @@ def checked_pseudocount(pseudocount: float) -> float:
 
 
 def tree_and_vtree(tree: ArrayLike, num_variables: int) -> tuple[VTree, Ints]:
-    """V-tree and (V,) parents of a tree given by the user; refused unless it is one on all variables.
-
-    Shapes: tree (V,).
-    """
+    """V-tree and (V,) parents of a tree given by the user; refused unless it is one on all variables."""
     expected = f"the parent of each of the {num_variables} columns of `data`, -1 for the root"
     parent = check_integers(tree, "tree", expected, -1, num_variables - 1)
     if parent.shape != (num_variables,):

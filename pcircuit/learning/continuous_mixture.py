@@ -283,10 +283,7 @@ def _points(count: int, generator: np.random.Generator) -> Singles:
 
 
 def logits_of(num_categories: Ints) -> Logits:
-    """The order of the logits; columns with one category have none.
-
-    Shapes: num_categories (V,).
-    """
+    """The order of the logits; columns with one category have none; shapes num_categories (V,)."""
     counts = num_categories - 1
     columns = np.repeat(np.arange(len(counts)), counts)
     categories = np.arange(len(columns)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
@@ -295,20 +292,14 @@ def logits_of(num_categories: Ints) -> Logits:
 
 
 def coded(rows: Evidence, logits: Logits) -> Coded:
-    """Rows as what the matrix products need.
-
-    Shapes: rows (n, V).
-    """
+    """Rows as what the matrix products need; shapes rows (n, V)."""
     indicators = (rows[:, logits.columns] == logits.categories).astype(np.float32)
     shown = rows[:, logits.with_logits] >= 0
     return Coded(indicators, None if shown.all() else shown.astype(np.float32))
 
 
 def normalizers(values: Singles, logits: Logits) -> Singles:
-    """The zeta of some points, without overflow.
-
-    Shapes: values (S, L) -> (S, V').
-    """
+    """The zeta of some points, without overflow; shapes values (S, L) -> (S, V')."""
     top = np.maximum(np.maximum.reduceat(values, logits.begins, axis=1), 0)
     places = np.searchsorted(logits.with_logits, logits.columns)
     total = np.add.reduceat(np.exp(values - top[:, places]), logits.begins, axis=1)
@@ -316,10 +307,7 @@ def normalizers(values: Singles, logits: Logits) -> Singles:
 
 
 def point_logs(rows: Coded, values: Singles, zeta: Singles) -> Singles:
-    """(n, S) log-likelihoods of rows at each of S points.
-
-    Shapes: values (S, L), zeta (S, V') -> (n, S).
-    """
+    """(n, S) log-likelihoods of rows at each of S points; shapes values (S, L), zeta (S, V') -> (n, S)."""
     found: Singles = rows.indicators @ values.T
     found -= zeta.sum(axis=1) if rows.shown is None else rows.shown @ zeta.T
     return found
@@ -341,10 +329,7 @@ def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits:
 def probabilities(
     values: Singles, zeta: Singles, num_categories: Ints, logits: Logits
 ) -> list[Floats]:
-    """Probabilities of all categories at the points, in double precision.
-
-    Shapes: num_categories (V,).
-    """
+    """Probabilities of all categories at the points, in double precision; shapes num_categories (V,)."""
     found, begin = [], 0
     column_of = dict(zip(logits.with_logits.tolist(), range(len(logits.with_logits)), strict=True))
     for v, count in enumerate(num_categories.tolist()):
@@ -373,10 +358,7 @@ def start(dimensions: int, width: int, base: Singles, generator: np.random.Gener
 
 
 def decoded(decoder: Decoder, points: Singles) -> tuple[Singles, Singles]:
-    """Hidden units h (S, H) and logits l (S, L) of points.
-
-    Shapes: points (S, d).
-    """
+    """Hidden units h (S, H) and logits l (S, L) of points; shapes points (S, d)."""
     inner = points @ decoder.inward
     inner += decoder.shift
     hidden = np.maximum(inner, LEAK * inner)

@@ -60,10 +60,7 @@ def with_densities(circuit: Circuit, data: ArrayLike, leaves: Any) -> Circuit:
 
 
 def with_families(circuit: Circuit, table: Floats, codes: Ints, families: list[Family]) -> Circuit:
-    """The circuit of codes with densities instead, fitted to the flows.
-
-    Shapes: table (N, V), codes (N, V).
-    """
+    """The circuit of codes with densities instead, fitted to the flows; shapes table (N, V), codes (N, V)."""
     flows = expected_flows(circuit, codes).by_region(circuit)
     regions = list(circuit.regions)
     for v, r in enumerate(circuit.vtree.leaf_of().tolist()):

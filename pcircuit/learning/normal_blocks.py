@@ -154,17 +154,11 @@ class NormalBlocks(Immutable):
         return np.stack([getattr(own, name) for own in leaves], axis=1)
 
     def log_likelihood(self, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
-        """(N,) natural log-likelihoods of rows, NaN where missing.
-
-        Shapes: data (N, V) -> (N,).
-        """
+        """(N,) natural log-likelihoods of rows, NaN where missing; shapes data (N, V) -> (N,)."""
         return _log_sum(self.log_joint(check_values(self.products, data)))
 
     def log_joint(self, values: Floats, patterns: list[_Pattern] | None = None) -> Floats:
-        """(N, M) ln of the probability of each product and the row.
-
-        Shapes: values (N, V) -> (N, M).
-        """
+        """(N, M) ln of the probability of each product and the row; shapes values (N, V) -> (N, M)."""
         with np.errstate(divide="ignore"):
             logs = np.log(np.broadcast_to(self.weights, (len(values), len(self.weights))))
         for v, region in enumerate(self.products.inputs):
@@ -195,10 +189,7 @@ class NormalBlocks(Immutable):
         return self.mean[:, None, lacking] + away @ slopes, rest
 
     def sample(self, num_samples: int, *, given: Any = None, rng: Seed = None) -> Floats:
-        """(N, V) draws; of rows that are given in part the rest.
-
-        Shapes: given (N, V) -> (N, V).
-        """
+        """(N, V) draws; of rows that are given in part the rest."""
         generator = check_generator(rng)
         rows = (
             all_missing(self.products, num_samples)
@@ -239,10 +230,7 @@ class NormalBlocks(Immutable):
 
 
 def product_circuit(leaves: list[LeafFamily], weights: ArrayLike) -> Circuit:
-    """The circuit of M products: one sum over inputs.
-
-    Shapes: weights (M,).
-    """
+    """The circuit of M products: one sum over inputs; shapes weights (M,)."""
     weights = np.asarray(weights, dtype=float)
     V, M = len(leaves), len(weights)
     tree = VTree.from_nested(list(range(V)))
@@ -330,10 +318,7 @@ class BlockSteps:
 
 
 def _nearest_means(block: Floats, count: int, generator: np.random.Generator) -> Ints:
-    """(N,) the nearest of `count` means of each row, by k-means from rows that lie far apart.
-
-    Shapes: block (N, B).
-    """
+    """(N,) the nearest of `count` means of each row, by k-means from rows that lie far apart; shapes block (N, B)."""
 
     def distances() -> Floats:
         return np.asarray(square[:, None] - 2 * block @ means.T + (means**2).sum(axis=1))
@@ -355,10 +340,7 @@ def _nearest_means(block: Floats, count: int, generator: np.random.Generator) ->
 
 
 def _patterns(block: Floats) -> list[_Pattern]:
-    """Rows that lack the same columns, together.
-
-    Shapes: block (N, B).
-    """
+    """Rows that lack the same columns, together; shapes block (N, B)."""
     holes, which = np.unique(np.isnan(block), axis=0, return_inverse=True)
     return [
         _Pattern(np.flatnonzero(which.ravel() == number), np.flatnonzero(~one), np.flatnonzero(one))
@@ -373,8 +355,5 @@ def _roots(covariances: Floats) -> Floats:
 
 
 def _log_sum(logs: Floats) -> Floats:
-    """(N,) ln of the sums of exponentials of rows; -inf of rows of -inf.
-
-    Shapes: logs (N, M).
-    """
+    """(N,) ln of the sums of exponentials of rows; -inf of rows of -inf; shapes logs (N, M)."""
     return np.asarray(np.logaddexp.reduce(logs, axis=1))

@@ -136,10 +136,7 @@ def variable_groups(categories: Ints) -> list[Ints]:
 
 
 def pairs_are_products(categories: Ints, rows: Ints, columns: Ints) -> bool:
-    """Whether the matrix product counts two groups of variables faster than pair by pair.
-
-    Shapes: categories (V,).
-    """
+    """Whether the matrix product counts two groups of variables faster than pair by pair; shapes categories (V,)."""
     return bool(categories[rows].mean() * categories[columns].mean() <= MAX_PRODUCT_CELLS)
 
 
@@ -305,10 +302,7 @@ ROW_SECONDS, CELL_SECONDS = 6e-9, 3e-8  # of NumPy: for a row of a pair, and for
 def mutual_information(
     data: Evidence, categories: Ints, pseudocount: float, weights: Floats | None
 ) -> Floats:
-    """Mutual information of all pairs of variables.
-
-    Shapes: weights (N,) -> (V, V).
-    """
+    """Mutual information of all pairs of variables; shapes weights (N,) -> (V, V)."""
     V = len(categories)
     check_memory(
         f"the mutual information of all pairs of {V} columns", 24 * V**2, "learn from fewer columns"

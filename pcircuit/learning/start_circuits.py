@@ -179,10 +179,7 @@ def rat_spn(
 
 
 def _warm(circuit: Circuit, codes: Ints) -> Circuit:
-    """The circuit after a few epochs of EM, so that its states mean something.
-
-    Shapes: codes (N, V).
-    """
+    """The circuit after a few epochs of EM, so that its states mean something; shapes codes (N, V)."""
     return fit_em(circuit, codes, num_epochs=WARM_EPOCHS, pseudocount=PRIOR_WEIGHT)[0]
 
 
@@ -215,10 +212,7 @@ def _halved(variables: list[int], depth: int) -> list[Any]:
 def random_rows(
     rows: int, columns: int, rng: np.random.Generator, expected: Floats | float = 1.0
 ) -> Floats:
-    """(rows, columns) positive numbers, rows sum to one: `expected` (columns,) times exp(-2 U) with U uniform.
-
-    Returns (rows, columns).
-    """
+    """(rows, columns) positive numbers, rows sum to one: `expected` (columns,) times exp(-2 U) with U uniform."""
     table: Floats = expected * np.exp(-PERTURBATION * rng.random((rows, columns)))
     table /= table.sum(axis=1, keepdims=True)
     return table

@@ -133,10 +133,7 @@ class Atoms(LeafFamily):
         return np.asarray(atoms + share * self.rest.overlap3())
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
-        """(N,) draws.
-
-        Shapes: units (N,) -> (N,).
-        """
+        """(N,) draws."""
         u = rng.random(len(units))
         sums = np.cumsum(self.probs, axis=1)[units]
         place = (sums <= u[:, None]).sum(axis=1)
@@ -194,10 +191,7 @@ class Atoms(LeafFamily):
         return np.concatenate([own, self.rest.scores(np.where(is_atom, np.nan, x))], axis=2)
 
     def with_prior(self, x: Any) -> Atoms:
-        """The units whose rest knows the column without its atoms.
-
-        Shapes: x (N,).
-        """
+        """The units whose rest knows the column without its atoms; shapes x (N,)."""
         others = np.where(self._places(x)[1], np.nan, x)
         enough = np.count_nonzero(~np.isnan(others)) > 1
         return Atoms(self.values, self.probs, self.rest.with_prior(others if enough else x))
@@ -212,26 +206,17 @@ class Atoms(LeafFamily):
         return _around(values, x, num_units) if len(values) else Gaussian.like(x, num_units)
 
     def again(self, x: Any, num_units: int) -> Atoms:
-        """Equal units with these atoms.
-
-        Shapes: x (N,).
-        """
+        """Equal units with these atoms; shapes x (N,)."""
         return _around(self.values, x, num_units)
 
     def _places(self, x: Any) -> tuple[Ints, np.ndarray]:
-        """(N,) number of the atom that x may be, and whether it is.
-
-        Shapes: x (N,).
-        """
+        """(N,) number of the atom that x may be, and whether it is."""
         place = np.minimum(np.searchsorted(self.values, x), len(self.values) - 1)
         return place, self.values[place] == x
 
 
 def _around(values: Floats, x: Any, num_units: int) -> Atoms:
-    """Equal units with atoms at some values that fit a column.
-
-    Shapes: values (A,), x (N,).
-    """
+    """Equal units with atoms at some values that fit a column; shapes values (A,), x (N,)."""
     x = np.asarray(x, dtype=float)
     seen = x[~np.isnan(x)]
     others = seen[~np.isin(seen, values)]

@@ -78,10 +78,7 @@ def _with_states(family: type[LeafFamily], column: Floats) -> Family:
 
 
 def units_like(family: Family, x: Floats, num_units: int) -> LeafFamily:
-    """Equal units that fit a column.
-
-    Shapes: x (N,).
-    """
+    """Equal units that fit a column; shapes x (N,)."""
     return family.like(x, num_units) if isinstance(family, type) else family.again(x, num_units)
 
 

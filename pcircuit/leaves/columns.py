@@ -20,10 +20,7 @@ RATE_OF_ROUNDING = (
 
 
 def unit_array(values: ArrayLike, name: str, num_units: int | None = None, **limits: Any) -> Floats:
-    """A read-only copy of one finite number for each unit.
-
-    Shapes: values (K,) -> (K,).
-    """
+    """A read-only copy of one finite number for each unit; shapes values (K,) -> (K,)."""
     expected = f"{num_units or 'K, at least one,'} finite numbers, one for each unit"
     if "above" in limits:
         expected += f", above {limits['above']:g}"
@@ -77,10 +74,7 @@ def rounding_unit(x: Floats) -> float:
 
 
 def heaped_values(x: Floats) -> Floats:
-    """(A,) values of a column that more than 8 % of its rows have, ascending, at most 16.
-
-    Shapes: x (N,).
-    """
+    """(A,) values of a column that more than 8 % of its rows have, ascending, at most 16; shapes x (N,)."""
     values, counts = np.unique(x[~np.isnan(x)], return_counts=True)
     often = np.flatnonzero(counts > max(HEAPED * counts.sum(), 1))
     often = often[np.argsort(-counts[often], kind="stable")[:MOST_ATOMS]]

@@ -23,10 +23,7 @@ class Counts(LeafFamily):
     is_discrete: ClassVar[bool] = True
 
     def log_masses(self, x: Any) -> Floats:
-        """(N, K) ln of the probabilities of whole numbers.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the probabilities of whole numbers; shapes x (N,) -> (N, K)."""
         raise NotImplementedError
 
     @property
@@ -35,10 +32,7 @@ class Counts(LeafFamily):
         raise NotImplementedError
 
     def log_density(self, x: Any) -> Floats:
-        """(N, K) ln of the probabilities, -inf for what is no count; 0 where x is NaN.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the probabilities, -inf for what is no count; 0 where x is NaN; shapes x (N,) -> (N, K)."""
         x = np.asarray(x, dtype=float)
         is_count = (x >= 0) & (x == np.floor(x))
         logs = np.where(is_count[:, None], self.log_masses(np.where(is_count, x, 0.0)), -np.inf)

@@ -70,10 +70,7 @@ class Gaussian(LeafFamily):
         object.__setattr__(self, "prior", prior_array(self.prior))
 
     def log_density(self, x: Any) -> Floats:
-        """(N, K) ln of the densities; 0 where x is NaN.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the densities; 0 where x is NaN; shapes x (N,) -> (N, K)."""
         m, s, _ = self._scale()
         reach, coefficients = self._expansion
         powers = np.ones((3, np.size(x)))
@@ -169,10 +166,7 @@ class Gaussian(LeafFamily):
         return Gaussian(mean, w.sum(axis=0) ** -0.5, self.prior), logs
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
-        """(N,) draws.
-
-        Shapes: units (N,) -> (N,).
-        """
+        """(N,) draws."""
         return self.mean[units] + self.std[units] * rng.standard_normal(len(units))
 
     def mode(self) -> Floats:
@@ -217,10 +211,7 @@ class Gaussian(LeafFamily):
 
     @classmethod
     def like(cls, x: Any, num_units: int) -> Gaussian:
-        """Equal units with mean and standard deviation of a column.
-
-        Shapes: x (N,).
-        """
+        """Equal units with mean and standard deviation of a column; shapes x (N,)."""
         prior = column_prior(x)
         return cls(np.full(num_units, prior[0]), np.full(num_units, max(prior[1:])), prior)
 

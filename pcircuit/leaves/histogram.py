@@ -72,10 +72,7 @@ class Histogram(LeafFamily):
         return np.diff(self.edges)
 
     def log_density(self, x: Any) -> Floats:
-        """(N, K) ln of the densities, -inf outside of all bins; 0 where x is NaN.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the densities, -inf outside of all bins; 0 where x is NaN; shapes x (N,) -> (N, K)."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.probs / self.widths).T
         logs = np.concatenate([logs, np.full((1, self.num_units), -np.inf)])
@@ -86,10 +83,7 @@ class Histogram(LeafFamily):
         return np.asarray(np.log((self.probs / self.widths).max(axis=1)))
 
     def statistics(self, x: Any, flows: Any) -> Floats:
-        """(K, B) flow of each bin.
-
-        Shapes: x (N,), flows (N, K) -> (K, B).
-        """
+        """(K, B) flow of each bin; shapes x (N,), flows (N, K) -> (K, B)."""
         one_hot = self._bins(x)[:, None] == np.arange(len(self.widths))
         return np.asarray(flows.T @ one_hot.astype(float))
 
@@ -113,10 +107,7 @@ class Histogram(LeafFamily):
         return np.asarray(np.einsum("ax,bx,cx->abc", scaled, scaled, scaled, optimize=True))
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
-        """(N,) draws.
-
-        Shapes: units (N,) -> (N,).
-        """
+        """(N,) draws."""
         sums = np.cumsum(self.probs, axis=1)
         u = rng.random((len(units), 2))
         place = ((sums / sums[:, -1:])[units] <= u[:, :1]).sum(axis=1)
@@ -162,10 +153,7 @@ class Histogram(LeafFamily):
         return np.where(outside, np.inf, self.probs @ logs.T)
 
     def scores(self, x: Any) -> Floats:
-        """(N, K, B) gradients in the logits of the bins.
-
-        Shapes: x (N,) -> (N, K, B).
-        """
+        """(N, K, B) gradients in the logits of the bins; shapes x (N,) -> (N, K, B)."""
         one_hot = (self._bins(x)[:, None] == np.arange(len(self.widths))).astype(float)
         return np.where(np.isnan(x)[:, None, None], 0.0, one_hot[:, None, :] - self.probs)
 
@@ -190,10 +178,7 @@ class Histogram(LeafFamily):
         return cls(edges, np.tile(counts / counts.sum(), (num_units, 1)))
 
     def _bins(self, x: Any) -> Ints:
-        """(N,) number of the bin of each x, B where there is none.
-
-        Shapes: x (N,).
-        """
+        """(N,) number of the bin of each x, B where there is none."""
         place = np.searchsorted(self.edges, x, side="left") - 1
         place = np.where(np.asarray(x) == self.edges[0], 0, place)
         inside = (place >= 0) & (place < len(self.widths))  # NaN lies behind the last edge

@@ -61,10 +61,7 @@ class NegativeBinomial(Counts):
         return self.mean
 
     def log_masses(self, x: Any) -> Floats:
-        """(N, K) ln of the probabilities of whole numbers.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the probabilities of whole numbers; shapes x (N,) -> (N, K)."""
         from scipy.special import gammaln
 
         r, mu = self.size, self.mean
@@ -77,10 +74,7 @@ class NegativeBinomial(Counts):
         return np.floor(np.maximum(self.mean * (self.size - 1.0) / self.size, 0.0))
 
     def statistics(self, x: Any, flows: Any) -> Floats:
-        """(K, 3) sums of f, f E rate and f E ln rate, given each x.
-
-        Shapes: x (N,), flows (N, K) -> (K, 3).
-        """
+        """(K, 3) sums of f, f E rate and f E ln rate, given each x; shapes x (N,), flows (N, K) -> (K, 3)."""
         from scipy.special import digamma
 
         seen = ~np.isnan(x)
@@ -113,18 +107,12 @@ class NegativeBinomial(Counts):
         )
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
-        """(N,) draws.
-
-        Shapes: units (N,) -> (N,).
-        """
+        """(N,) draws."""
         r, mu = self.size[units], self.mean[units]
         return rng.poisson(rng.gamma(r, mu / r)).astype(float)
 
     def scores(self, x: Any) -> Floats:
-        """(N, K, 2) gradients in ln mean and ln size.
-
-        Shapes: x (N,) -> (N, K, 2).
-        """
+        """(N, K, 2) gradients in ln mean and ln size; shapes x (N,) -> (N, K, 2)."""
         from scipy.special import digamma
 
         x, r, mu = np.asarray(x)[:, None], self.size, self.mean
@@ -134,10 +122,7 @@ class NegativeBinomial(Counts):
 
     @classmethod
     def like(cls, x: Any, num_units: int) -> NegativeBinomial:
-        """Equal units with mean and variance of a column.
-
-        Shapes: x (N,).
-        """
+        """Equal units with mean and variance of a column; shapes x (N,)."""
         return _by_moments(column_prior(x), num_units)
 
 

@@ -59,10 +59,7 @@ class Poisson(Counts):
         return self.rate
 
     def log_masses(self, x: Any) -> Floats:
-        """(N, K) ln of the probabilities of whole numbers.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the probabilities of whole numbers; shapes x (N,) -> (N, K)."""
         from scipy.special import gammaln
 
         return np.asarray(
@@ -81,10 +78,7 @@ class Poisson(Counts):
         return np.asarray(np.exp(-((a - b) ** 2)) * ive(0, 2 * a * b))
 
     def statistics(self, x: Any, flows: Any) -> Floats:
-        """(K, 2) sums of f and f x.
-
-        Shapes: x (N,), flows (N, K) -> (K, 2).
-        """
+        """(K, 2) sums of f and f x; shapes x (N,), flows (N, K) -> (K, 2)."""
         seen = ~np.isnan(x)
         x = np.asarray(x)[seen]
         return np.asarray(flows[seen].T @ np.stack([np.ones_like(x), x], axis=1))
@@ -100,24 +94,15 @@ class Poisson(Counts):
         return Poisson(np.where(n + a > 0, np.maximum(mean, LEAST_RATE), self.rate), self.prior)
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
-        """(N,) draws.
-
-        Shapes: units (N,) -> (N,).
-        """
+        """(N,) draws."""
         return rng.poisson(self.rate[units]).astype(float)
 
     def scores(self, x: Any) -> Floats:
-        """(N, K, 1) gradients in ln rate: x - rate.
-
-        Shapes: x (N,) -> (N, K, 1).
-        """
+        """(N, K, 1) gradients in ln rate: x - rate; shapes x (N,) -> (N, K, 1)."""
         return np.nan_to_num(np.asarray(x)[:, None, None] - self.rate[:, None], nan=0.0)
 
     @classmethod
     def like(cls, x: Any, num_units: int) -> Poisson:
-        """Equal units with the mean of a column.
-
-        Shapes: x (N,).
-        """
+        """Equal units with the mean of a column; shapes x (N,)."""
         prior = column_prior(x)
         return cls(np.full(num_units, max(prior[0], LEAST_RATE)), prior)

@@ -52,10 +52,7 @@ class Rescaled(LeafFamily):
         object.__setattr__(self, "log_factor", float(self.log_factor))
 
     def log_density(self, x: Any) -> Floats:
-        """(N, K) ln of the densities; 0 where x is NaN.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the densities; 0 where x is NaN; shapes x (N,) -> (N, K)."""
         missing = np.isnan(x)[:, None]
         return self.base.log_density(x) - np.where(missing, 0.0, self.log_factor)
 
@@ -72,10 +69,7 @@ class Rescaled(LeafFamily):
         return np.asarray(self.base.overlap3() * np.exp(-2 * self.log_factor))
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
-        """(N,) draws.
-
-        Shapes: units (N,) -> (N,).
-        """
+        """(N,) draws."""
         return self.base.sample(units, rng)
 
     def mode(self) -> Floats:
@@ -99,8 +93,5 @@ class Rescaled(LeafFamily):
         return np.asarray(self.base.cross_entropy(other.base) + self.log_factor)
 
     def scores(self, x: Any) -> Floats:
-        """(N, K, S) gradients in the parameters, which the measure does not change.
-
-        Shapes: x (N,).
-        """
+        """(N, K, S) gradients in the parameters, which the measure does not change; shapes x (N,)."""
         return self.base.scores(x)

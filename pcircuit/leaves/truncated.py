@@ -56,10 +56,7 @@ class Truncated(LeafFamily):
         object.__setattr__(self, "high", high)
 
     def log_density(self, x: Any) -> Floats:
-        """(N, K) ln of the densities, -inf outside; 0 where x is NaN.
-
-        Shapes: x (N,) -> (N, K).
-        """
+        """(N, K) ln of the densities, -inf outside; 0 where x is NaN; shapes x (N,) -> (N, K)."""
         x = np.asarray(x, dtype=float)
         mass = self._mass()
         outside = ((x <= self.low) | (x > self.high))[:, None] & (mass > 0)
@@ -89,10 +86,7 @@ class Truncated(LeafFamily):
         return Truncated(self.base, max(low, self.low), min(high, self.high))
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
-        """(N,) draws, by inversion: the interval is halved until P(X <= x) is the uniform number drawn.
-
-        Shapes: units (N,) -> (N,).
-        """
+        """(N,) draws, by inversion: the interval is halved until P(X <= x) is the uniform number drawn."""
         u, rows = rng.random(len(units)), np.arange(len(units))
         mass = self._mass()[units]
         low, high = self._ends()[0][units].copy(), self._ends()[1][units].copy()

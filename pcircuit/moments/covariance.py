@@ -26,10 +26,7 @@ from pcircuit.moments.unit_pairs import lift
 
 
 def dense_covariance(plan: Plan, all_parts: Iterable[tuple[int, CovarianceParts]]) -> Floats:
-    """(m, m) covariance of the coordinates, symmetric; `all_parts` yields (r, CovarianceParts), uncompressed.
-
-    Returns (m, m).
-    """
+    """(m, m) covariance of the coordinates, symmetric; `all_parts` yields (r, CovarianceParts), uncompressed."""
     covariance = np.zeros((len(plan.nodes), len(plan.nodes)))
     # region -> (slice of coordinates, D (K, n), V (pairs, n))
     open_columns: dict[int, tuple[slice, Floats, Floats]] = {}

@@ -33,10 +33,7 @@ AllParts: TypeAlias = list[tuple[int, CovarianceParts]]
 
 
 def apply_covariance(plan: Plan, all_parts: AllParts, vectors: Floats) -> Floats:
-    """S @ vectors, (m, t) -> (m, t); `all_parts` is the list of all (r, CovarianceParts), uncompressed.
-
-    Shapes: vectors (m, t) -> (m, t).
-    """
+    """S @ vectors, (m, t) -> (m, t); `all_parts` is the list of all (r, CovarianceParts), uncompressed."""
     result = np.zeros_like(vectors)
     sums = _upward(plan, all_parts, vectors, result)
     _downward(plan, all_parts, vectors, sums, result)

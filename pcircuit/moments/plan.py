@@ -60,10 +60,7 @@ class Plan:
 
 
 def make_plan(circuit: Circuit, nodes: Ints, weights: Floats) -> Plan:
-    """The plan for a checked selection `nodes` (m,) with weights (m,).
-
-    Shapes: nodes (m,), weights (m,).
-    """
+    """The plan for a checked selection `nodes` (m,) with weights (m,)."""
     vtree = circuit.vtree
     start = np.searchsorted(nodes, circuit.offsets)
     below = start[1:] > start[vtree.first]

@@ -64,10 +64,7 @@ def _triangles(num_units: int) -> tuple[Ints, Ints]:
 
 
 def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floats:
-    """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P), `weights` (K, P).
-
-    Shapes: columns (pairs of the child, n), units (P,), factor (P, P), weights (K, P) -> (pairs of the parent, n).
-    """
+    """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P), `weights` (K, P)."""
     numbers = pair_numbers(units[:, None], units)
     step = max(1, BLOCK // numbers.size)
     blocks = [columns[:, start : start + step] for start in range(0, columns.shape[1], step)]

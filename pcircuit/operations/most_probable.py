@@ -62,10 +62,7 @@ SMALLEST = 1e-280  # of a sum in the linear domain, relative to its largest weig
 
 
 class LevelBounds:
-    """The bounds of a row of which one variable after the other is fixed.
-
-    Shapes: row (V,).
-    """
+    """The bounds of a row of which one variable after the other is fixed; shapes row (V,)."""
 
     def __init__(self, circuit: Circuit, row: Ints) -> None:
         self.circuit, self.leaf_of = circuit, circuit.vtree.leaf_of().tolist()

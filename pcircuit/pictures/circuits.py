@@ -167,10 +167,7 @@ def write_html(
 def circuit_scene(
     circuit: Circuit, row: ArrayLike | None, names: Sequence[str] | None, detail: str
 ) -> Scene:
-    """The picture of a circuit, with units or without.
-
-    Shapes: row (V,).
-    """
+    """The picture of a circuit, with units or without; shapes row (V,)."""
     check_circuit(circuit)
     check_choice(detail, "detail", ("auto", "units", "regions"))
     if circuit.num_regions > MOST_REGIONS:

@@ -72,10 +72,7 @@ class Page:
 
 
 def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Scene:
-    """The picture of a circuit with all units, and the flow of a row through them.
-
-    Shapes: row (V,).
-    """
+    """The picture of a circuit with all units, and the flow of a row through them; shapes row (V,)."""
     regions = circuit.regions
     widths = [_width(region, labels) for region in regions]
     heights = [INPUT_HEIGHT if region.is_input else INNER_HEIGHT for region in regions]

@@ -54,10 +54,7 @@ def confirmed(
     T: int,
     held: np.ndarray | None = None,
 ) -> tuple[Any, ...]:
-    """For each metric the p-value that the batch's own rows allow.
-
-    Shapes: vectors (R, m), squared (q,), held (R,).
-    """
+    """For each metric the p-value that the batch's own rows allow; shapes vectors (R, m), squared (q,), held (R,)."""
     result = []
     for i, metric in enumerate(metrics):
         mapped = metric.apply(vectors)
@@ -74,10 +71,7 @@ def confirmed(
 def pooled_pvalue(
     k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, squared: float, T: int
 ) -> float:
-    """The pooled p-value of one metric.
-
-    Shapes: norms (3,), mapped (R, l).
-    """
+    """The pooled p-value of one metric; shapes norms (3,), mapped (R, l)."""
     N, center = k + T, mapped.mean(axis=0)
     own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
     return pooled_of_norms(

@@ -24,10 +24,7 @@ EXACT, GROWTH = 100, 1.02  # ranks kept one by one, and the ratio of the others
 
 @dataclass(frozen=True, eq=False)
 class DrawnTail:
-    """Scores drawn without a shift; small ones speak for one.
-
-    Shapes: values (k,), ranks (k,).
-    """
+    """Scores drawn without a shift; small ones speak for one; shapes values (k,), ranks (k,)."""
 
     values: np.ndarray
     ranks: np.ndarray

@@ -20,10 +20,7 @@ TIE = 1e-9
 
 
 def monte_carlo_pvalue(null: np.ndarray, statistic: float, slack: float = 0.0) -> float:
-    """(1 + #{null >= statistic}) / (1 + B).
-
-    Shapes: null (B,).
-    """
+    """(1 + #{null >= statistic}) / (1 + B); shapes null (B,)."""
     exceeding = len(null) - int(np.searchsorted(null, statistic * (1 - TIE) - slack, side="left"))
     return (1 + exceeding) / (1 + len(null))
 

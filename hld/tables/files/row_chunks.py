@@ -133,10 +133,7 @@ def columns_of(chunk: Any) -> Iterator[Any]:
 
 
 def smaller(chunk: Any, rows: Any) -> Any:
-    """The rows at some positions.
-
-    Shapes: rows (n,).
-    """
+    """The rows at some positions; shapes rows (n,)."""
     return chunk.take(rows) if hasattr(chunk, "column_names") else chunk.iloc[rows]
 
 

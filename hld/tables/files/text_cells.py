@@ -106,10 +106,7 @@ def _without(cells: Any, texts: Collection[str]) -> Any:
 
 
 def _typed(cells: Any, decimal: str) -> Any:
-    """An Arrow column of texts (N,) as whole numbers, doubles, truth values, times or text, exact in each.
-
-    Returns (N,).
-    """
+    """An Arrow column of texts (N,) as whole numbers, doubles, truth values, times or text, exact in each."""
     import pandas
 
     if _match("all", cells, "^-?[0-9]{1,18}$"):

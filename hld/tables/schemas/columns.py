@@ -263,10 +263,7 @@ def _check_policy(column: BinColumn | LevelColumn) -> None:
 def fit_column(
     name: str, values: Any, role: str | None, *, num_bins: int, max_categories: int
 ) -> BinColumn | LevelColumn:
-    """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values.
-
-    Shapes: values (N,).
-    """
+    """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values."""
     times = None if role == "categorical" else time_kind(values)
     if times is not None:
         seconds = as_seconds(whole_cells(values), times)[0]
@@ -307,10 +304,7 @@ def fit_column(
 
 
 def check_rows(rows: ArrayLike | None, num_rows: int) -> np.ndarray | None:
-    """Positions of the rows that levels and edges are taken from, checked; None for all.
-
-    Shapes: rows (n,) -> (n,).
-    """
+    """Positions of the rows that levels and edges are taken from, checked; None for all; shapes rows (n,) -> (n,)."""
     if rows is None:
         return None
     checked = check_integers(

@@ -160,10 +160,7 @@ def of_columns(
     *,
     is_two_sided: bool = True,
 ) -> CountTest:
-    """The tests of all columns as one: k of n rows and j of T.
-
-    Shapes: n, k, T, j (V,).
-    """
+    """The tests of all columns as one: k of n rows and j of T; shapes n, k, T, j (V,)."""
     some = k + j > 0
     if not some.any():
         return CountTest(pvalue=1.0, pvalues=pvalues, share=0.0)
@@ -213,10 +210,7 @@ NEW_SHARE = 0.2  # of the level at most, where anything is new: `benchmarks.powe
 
 @dataclass(frozen=True, eq=False)
 class KeptValues:
-    """New values among held-out rows.
-
-    Shapes: shown (V,), new (V,).
-    """
+    """New values among held-out rows; shapes shown (V,), new (V,)."""
 
     shown: np.ndarray
     new: np.ndarray
@@ -253,10 +247,7 @@ def reference_rows(encoder: Any, columns: Any, data: Any, kept: Any) -> tuple[An
 
 
 def kept_values(codes: Any, report: Any) -> KeptValues:
-    """What the kept rows show.
-
-    Shapes: codes (k, V).
-    """
+    """What the kept rows show; shapes codes (k, V)."""
     shown = (codes >= 0).sum(axis=0).astype(np.int64)
     return KeptValues(
         shown, np.minimum(report.num_unseen + report.num_out_of_range, shown).astype(np.int64)
@@ -264,18 +255,12 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
 
 
 def compare_new(kept: KeptValues, shown: Any, new: Any) -> CountTest:
-    """Compare the new values of a batch with those of held-out rows.
-
-    Shapes: shown, new (V,).
-    """
+    """Compare the new values of a batch with those of held-out rows; shapes shown, new (V,)."""
     return one_sided(kept.shown, kept.new, np.asarray(shown), np.asarray(new), NEW_SHARE)
 
 
 def one_sided(n: Any, k: Any, T: Any, j: Any, share: float) -> CountTest:
-    """Whether more of T rows have something than of n others, for each of some things.
-
-    Shapes: n, k, T, j (e,).
-    """
+    """Whether more of T rows have something than of n others, for each of some things; shapes n, k, T, j (e,)."""
     each = zip(*(one.tolist() for one in (n + T, k + j, T, j)), strict=True)
     pvalues = tuple(count_pvalue(*one, is_two_sided=False) for one in each)
     return of_columns(pvalues, n, k, T, j, share, is_two_sided=False)
@@ -287,10 +272,7 @@ SLACK = 1e-5  # relative: two computations of one probability differ by less; va
 
 @dataclass(frozen=True, eq=False)
 class SmallestLaw:
-    """How often the smallest p-value of some exact tests is how small, at most.
-
-    Shapes: points (k,), totals (k,).
-    """
+    """How often the smallest p-value of some exact tests is how small, at most; shapes points (k,), totals (k,)."""
 
     points: np.ndarray
     totals: np.ndarray

@@ -69,10 +69,7 @@ MOST_FAR = 31
 
 @dataclass(frozen=True, eq=False)
 class EncodingReport:
-    """What an encoder met in a table of N rows; the counts are int arrays (V,), one entry a column.
-
-    Shapes: num_missing (V,), num_unseen (V,), num_out_of_range (V,), num_rare (V,), num_odd (V,).
-    """
+    """What an encoder met in a table of N rows; the counts are int arrays (V,), one entry a column."""
 
     num_rows: int
     num_missing: np.ndarray
@@ -323,10 +320,7 @@ def reports_of_parts(
 
 
 def decoded(columns: tuple[Any, ...], codes: Any) -> np.ndarray:
-    """The values that codes stand for, see `TableEncoder.decode`.
-
-    Shapes: codes (N, V) -> (N, V).
-    """
+    """The values that codes stand for, see `TableEncoder.decode`; shapes codes (N, V) -> (N, V)."""
     expected = f"integers of shape (rows, {len(columns)})"
     codes = check_integers(codes, "codes", expected)
     if codes.ndim != 2 or codes.shape[1] != len(columns):

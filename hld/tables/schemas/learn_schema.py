@@ -312,10 +312,7 @@ def calendar_columns(
 
 
 def count_missing(values: Any, *, has_empty: bool = False) -> int:
-    """How many cells of a column (N,) are missing.
-
-    Shapes: values (N,).
-    """
+    """How many cells of a column (N,) are missing."""
     if isinstance(values, Factored):
         levels = np.array(
             [has_empty and is_blank(cell) for cell in values.levels.tolist()], dtype=bool
@@ -527,10 +524,7 @@ FEWEST_CELLS, FEWEST_NUMBERS = (
 
 
 def identifier_note(name: str, values: Any, column: Any) -> str:
-    """Why a fitted column is taken for an identifier; empty if it is not.
-
-    Shapes: values (N,).
-    """
+    """Why a fitted column is taken for an identifier; empty if it is not; shapes values (N,)."""
     if column.kind == "categorical" and column.rare:
         levels, counts = distinct_values(values, name)
         once, present = int((counts == 1).sum()), int(counts.sum())

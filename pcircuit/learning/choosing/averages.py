@@ -382,10 +382,7 @@ def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
 
 
 def best_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
-    """The weights with the largest mean log-likelihood, and that mean.
-
-    Shapes: logs (W, n) -> weights (W,).
-    """
+    """The weights with the largest mean log-likelihood, and that mean; shapes logs (W, n) -> weights (W,)."""
     if not _are_possible(logs):
         return np.full(len(logs), 1 / len(logs)), -np.inf
     top = logs.max(axis=0)
@@ -500,10 +497,7 @@ def _sums(rows: Rows) -> int:
 
 
 def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
-    """The ways to make members of trees that are tried, that of `size` itself first.
-
-    Shapes: shape (int, int).
-    """
+    """The ways to make members of trees that are tried, that of `size` itself first; shapes shape (int, int)."""
     found = [Way(1, size)]
     if 2 * size.num_latents <= max(search.num_latents):
         found.append(Way(1, size._replace(num_latents=2 * size.num_latents)))

@@ -75,10 +75,7 @@ def fitted_tree(
     generator: np.random.Generator,
     name: str,
 ) -> tuple[Circuit, Trial]:
-    """A Hidden Chow-Liu tree of all rows.
-
-    Shapes: tree (V,).
-    """
+    """A Hidden Chow-Liu tree of all rows; shapes tree (V,)."""
     start = hclt(rows.table, size.num_latents, rows.categories, rng=generator, tree=tree)
     return fitted_from(rows, start, size, search, name)
 

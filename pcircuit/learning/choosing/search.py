@@ -20,10 +20,7 @@ MAY_BE_EMPTY = ("num_parts", "bandwidths")
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One circuit, or the mixture, while it was fitted.
-
-    Shapes: epochs (E,), training, validation (E,).
-    """
+    """One circuit, or the mixture, while it was fitted; shapes epochs (E,), training, validation (E,)."""
 
     name: str
     num_latents: int
