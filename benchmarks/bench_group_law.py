@@ -23,8 +23,7 @@ from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.references import group_statistics
 from hld.references.group_statistics import Cells
 from hld.references.groups import GroupReference, split_groups
-from hld.variation.deviations import Deviations
-from hld.variation.group_test import GroupTest, without_rounding
+from hld.variation.group_test import Deviations, GroupTest, without_rounding
 
 from .paper import datasets
 

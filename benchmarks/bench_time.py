@@ -15,7 +15,7 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.nulls.ranked_parts import ranked_parts
+from hld.nulls.exchangeable import ranked_parts
 from hld.references.stretches import FEWEST_STRETCHES, stretch_reference
 from hld.variation.time_test import TimeTest
 from hld.vectors.row_vectors import column_units

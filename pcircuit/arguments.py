@@ -23,6 +23,12 @@ the wrong kind is a TypeError, a value of the right kind but out of range a Valu
 What may be missing, evidence, is checked in `pcircuit.evidence`.  Types in annotations have no shapes, which docstrings
 give: NumPy's do not carry them.  When memory runs out, a MemoryError says what did not fit, how large it is, and what
 would fit.  Only results can be that large: intermediate arrays are cut into blocks of fixed size.
+
+Values that cannot change: v-trees, regions, circuits, mixtures.
+
+Their arrays are read-only, so each is its own copy, deep or not.  A pickle holds what the constructor takes, and what
+comes out of one has gone through the constructor: it is checked and read-only again, and derives anew what it needs.
+Left to itself, a pickle would bring back arrays that can be written.
 """
 
 from __future__ import annotations
@@ -34,10 +40,43 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+Value = TypeVar("Value", bound="Immutable")
+
+
+class Immutable:
+    """Base of frozen dataclasses with read-only arrays, which their constructors check and take by position."""
+
+    __match_args__: ClassVar[
+        tuple[str, ...]
+    ]  # what the constructor takes; quicker to go through than all fields
+
+    def __copy__(self: Value) -> Value:
+        return self
+
+    def __deepcopy__(self: Value, memo: dict[int, Any]) -> Value:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(map(self.__getattribute__, self.__match_args__))
+
+
+def unchecked(kind: type[Value], **fields: Any) -> Value:
+    """A region, or a circuit, from fields in their order that are known to be right."""
+    new = object.__new__(kind)
+    for (
+        name,
+        value,
+    ) in (
+        fields.items()
+    ):  # not by its dictionary: to make one is more work, now and for the collector
+        object.__setattr__(new, name, value)
+    return new
+
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -51,13 +51,14 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import (
     Floats,
+    Immutable,
     Ints,
     check_numbers,
     check_whole_number,
     is_listing,
     shown,
+    unchecked,
 )
-from pcircuit.immutable import Immutable, unchecked
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree
 

@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import (
     Floats,
+    Immutable,
     Ints,
     Weights,
     check_integers,
     check_numbers,
     check_whole_number,
 )
-from pcircuit.immutable import Immutable
 
 MOST_UNITS = 2**31  # in one region
 PRODUCTS = f"a non-empty (P, A) array of unit indices from 0 to {MOST_UNITS - 1}"

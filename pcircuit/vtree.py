@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import (
+    Immutable,
     Ints,
     Seed,
     check_generator,
@@ -47,7 +48,6 @@ from pcircuit.arguments import (
     check_whole_number,
     shown,
 )
-from pcircuit.immutable import Immutable
 
 SHOWN_NODES = 20  # of a v-tree that is printed in full
 BYTES_PER_VARIABLE = 200  # while a v-tree is built, at least

@@ -41,8 +41,8 @@ READERS = (
     "hld/comparing/",
     "hld/export/",
     "hld/detector/file.py",
-    "hld/detector/file_checks.py",
-    "hld/detector/calibration_file.py",
+    "hld/detector/file.py",
+    "hld/detector/file.py",
     "hld/detector/options.py",
 )
 ADVICE = re.compile(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hld.results.shared_level import combined
+from hld.results.witnesses import combined
 
 EVIL = ["*/ int x;", "a\\", "??/", "\u2028\n", 'q"']
 CALM = {}

@@ -5,7 +5,7 @@
 
 A detector takes seconds to calibrate, and choosing among metrics takes many detectors.  So here each table is learned
 once, and of every batch only its mean vector is computed; each combination of metrics is the harmonic mean of their
-scores, as the detector combines them (`hld.nulls.score`), and rejects what lies beyond the 95 % quantile of unshifted
+scores, as the detector combines them (`hld.nulls.drawn`), and rejects what lies beyond the 95 % quantile of unshifted
 batches (at equal size), or what has a p-value of at most 0.05 (at nominal size, which `bench_level` measures).
 
 The tables are two halves: their names in alphabetical order, every other one, are for choosing (CHOOSING), the others
@@ -21,9 +21,9 @@ import pcircuit
 from hld.answers.table_facts import batch_profile, held_of, new_marks, quality_of
 from hld.metrics.named import DEFAULT, build_metric
 from hld.nulls.auto import PILOT_ROWS
+from hld.nulls.drawn import score_of
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.limit_law import limit_laws
-from hld.nulls.score import score_of
 from hld.references.rows import row_reference
 from hld.results.distances import SHARE as LEVELS_SHARE
 from hld.results.distances import levels
@@ -32,7 +32,7 @@ from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
 from hld.results.largest_dependence import largest_dependence
 from hld.results.row_ranks import row_ranks
-from hld.results.shared_level import combined
+from hld.results.witnesses import combined
 from hld.tables.schemas.counts import NEW_SHARE
 from hld.vectors.row_products import squared_distances
 from hld.vectors.score_features import score_features

@@ -10,8 +10,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from hld.answers.column_shifts import percent
-from hld.answers.picture import shown_levels
-from hld.answers.plots import shortened
+from hld.answers.plots import shortened, shown_levels
 from hld.answers.words import dependence_lines, effect_text, p_text, pair_lines, what_moved
 from hld.tables.shown_names import printable
 

@@ -658,7 +658,7 @@ COMMANDS = {
         ),
     ),
     "warm-up": Command(
-        "warming.warm_up",
+        "serving.warm_up",
         "compile all kernels now and keep them on disk",
         "NUMBA_CACHE_DIR=/var/cache/numba hld warm-up",
         (),

@@ -257,8 +257,8 @@ def _listed(names: Any) -> str:
 
 def audit(args: Any) -> int:
     """Measure level, power and drift."""
-    from hld.answers.reports.audit_report import audit_report
     from hld.answers.reports.page import write_page
+    from hld.answers.reports.segments_report import audit_report
     from hld.comparing.audit import audit as audited
 
     if args.report is not None:
@@ -296,7 +296,7 @@ def audit(args: Any) -> int:
 
 def _group_column(detector: Any, given: str | None) -> str | None:
     """The column of whole groups: the one that is given, else that of the fit; None if groups are not asked for."""
-    from hld.comparing.whole_groups import kind_of
+    from hld.comparing.audit import kind_of
 
     known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
     if given is None and kind_of(detector) == "groups":

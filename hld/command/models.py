@@ -34,7 +34,7 @@ from hld.tables.drawing import as_learned, draw_rows
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import calendar_columns
 from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
-from pcircuit.io.header_json import distinct_names
+from pcircuit.io.archive import distinct_names
 from pcircuit.io.whole_file import replace_file
 
 MANY_EMPTY = 0.02  # share of the cells of a column from which they are told

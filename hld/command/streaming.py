@@ -38,8 +38,7 @@ from hld.sequential.monitor import Monitor, MonitorResult
 from hld.tables.files.byte_files import MARKS
 from hld.tables.files.dialect import Dialect, ReadOptions, encoding_of, find_dialect
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.text_cells import as_fitted
-from hld.tables.files.text_rows import Texts, mark_of_rows, text_rows
+from hld.tables.files.text_cells import Texts, as_fitted, mark_of_rows, text_rows
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.quality import column_lines
 

@@ -9,7 +9,7 @@ From a table that the detector has not seen, batches of T rows are drawn and jud
 * **whole groups**, where a column of groups is given: each group of the table is one batch.
 * of detectors fitted with groups or ``order="time"`` random rows do not tell the level: they vary less than the rows of
   one group, or successive ones.  With ``order="time"`` the level is that of rows in order, with groups that of whole
-  groups (`hld.comparing.whole_groups`); without a column of them it is not known.  `AuditResult.notes` says so.
+  groups (`hld.comparing.audit`); without a column of them it is not known.  `AuditResult.notes` says so.
 * **power**: rows drawn so that a level of a column is more frequent among the cells that are there, as an `Edit` says;
   everything else given that column stays as it is, because whole rows are drawn, and as many cells are missing.
 
@@ -33,32 +33,206 @@ Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated
 26, 404.
 Hoeffding (1963), Probability inequalities for sums of bounded random variables, Journal of the American Statistical
 Association 58, section 5.
+
+Batches of the rows of a table in which a level of a column is more frequent, or less.
+
+Whole rows are drawn, so that everything else given the column stays as it is.  The change is one of the share p of the
+level among the cells that are there, as in plans (`hld.planning.alternatives.Edit`): of T rows as many lack the cell as
+in the table, on average, and of the others p + h have the level.
+
+An edit may come from a shell, where every level is text, and a table from anywhere, with numbers or texts for the same
+thing.  So a level is looked for in three steps, and the first one that finds cells decides:
+
+1. what equals it and is of its kind, so that text "1" is not the number 1, nor true, where a column holds both;
+2. what is written as it is: ``1`` finds "1" and not "1.0", which are two versions of a program, say;
+3. what means the same: 3.0 and "3", true and "true", the midnight of a day and the day, 1e16 and its digits.
+
+A missing cell holds no level, whatever stands for it.
+
+Whole groups as the batches of an audit, and how many of them may alarm.
+
+A detector fitted with groups asks whether a batch is a group like those before, so its level is the share of alarms
+among fresh groups, each tested as one batch.
+
+All of them are ranked among the same G groups of the reference, so that their alarms depend on one another.  A batch
+alarms if it is among the k = floor(alpha (G + 1)) oddest of itself and the G; given the reference it does with a
+probability that has the law Beta(k, G + 1 - k), as exceedances of order statistics do.  So of B fresh groups a number
+with the law BetaBinomial(B, k, G + 1 - k) alarms, however many there are: with 19 groups in the reference one detector
+in eight alarms on more than a tenth of all groups to come, at level 0.05, and keeps its level nonetheless.
 """
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from hld.answers.progress import shown_steps
-from hld.comparing.adapters import num_rows, pvalue_function, take
-from hld.comparing.edited_batches import edited_batches
-from hld.comparing.whole_groups import (
-    OUTSIDE,
-    WORDS,
-    as_judged,
-    fit_all,
-    kind_of,
-    too_many,
-    whole_groups,
-)
-from hld.planning.alternatives import read_edits
+from hld.answers.segments import group_numbers, split_off
+from hld.comparing.adapters import column_of, num_rows, pvalue_function, take
+from hld.planning.alternatives import Edit, read_edits, share_after
+from hld.tables.cells import read_table
+from hld.tables.column_names import table_called
 from hld.tables.shown_names import printable
+from hld.tables.times import is_missing
 from pcircuit.arguments import check_flag, check_fraction, check_generator, check_whole_number
+
+
+def edited_batches(
+    table: Any, edit: Edit, T: int, B: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Positions of the rows of B batches, drawn with replacement inside the three groups."""
+    cells = column_of(table, edit.column)
+    has, is_hole = (
+        has_level(cells, edit.level),
+        np.array([is_missing(cell) for cell in cells], dtype=bool),
+    )
+    share = float(has.sum() / max((~is_hole).sum(), 1))
+    after = share_after(share, edit.by)
+    if not 0 < share < 1 or after is None:
+        raise ValueError(
+            f"`edits` has {edit}, but the level has a share of {share:.4g} of the cells in `held_out`: "
+            "expected one that some rows have and others not, and a result from 0 to 1"
+        )
+    with_level, others, holes = map(np.flatnonzero, (has, ~has & ~is_hole, is_hole))
+    batches = []
+    for _ in range(B):
+        without = rng.binomial(T, len(holes) / len(cells)) if len(holes) else 0
+        h = rng.binomial(T - without, after)
+        parts = ((with_level, h), (others, T - without - h), (holes, without))
+        batches.append(
+            np.concatenate([rng.choice(rows, size) for rows, size in parts if len(rows)])
+        )
+    return batches
+
+
+def has_level(cells: Any, level: object) -> np.ndarray:
+    """(N,) whether cells hold a level, by the first of three ways that finds any."""
+    found = np.zeros(len(cells), dtype=bool)
+    for holds in (_is_equal, lambda cell, level: str(cell) == str(level), _means):
+        for i, cell in enumerate(cells):
+            found[i] = not is_missing(cell) and holds(cell, level)
+        if found.any():
+            break
+    return found
+
+
+def _is_equal(cell: Any, level: Any) -> bool:
+    """Whether values are equal, and neither only one of them is text nor a truth."""
+    kinds = [(isinstance(one, str), isinstance(one, (bool, np.bool_))) for one in (cell, level)]
+    return kinds[0] == kinds[1] and bool(cell == level)
+
+
+def _means(cell: Any, level: Any) -> bool:
+    """Whether a cell means the same as a level: numbers by their value, of texts "1e3" and "1000" are two."""
+    if not isinstance(cell, str):
+        with contextlib.suppress(ArithmeticError):
+            return Decimal(str(cell)) == Decimal(str(level))
+    return _text(cell) == _text(level)
+
+
+def _text(cell: Any) -> str:
+    """The text of a value, shared by the forms of whole numbers, truths and midnights."""
+    text = str(cell)
+    if re.fullmatch(r"[+-]?\d+\.0", text):
+        return text[:-2]
+    is_truth = text.lower() in ("true", "false")
+    return text.capitalize() if is_truth else text.removesuffix(" 00:00:00")
+
+
+WORDS = {
+    "groups": "groups",
+    "time": "order",
+}  # kind of `judge_`: the argument of `fit` that made it
+OUTSIDE = 0.025  # as beyond one end of an interval of 95 %
+
+
+def whole_groups(table: Any, groups: Any, most: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Positions of the rows of each group, of a random choice of them where there are too many."""
+    with table_called("held_out"):
+        _, cells, name = split_off(read_table(table), groups, argument="groups")
+    labels = group_numbers(cells, name)
+    order = np.argsort(labels, kind="stable")
+    found = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+    return (
+        found
+        if len(found) <= most
+        else [found[g] for g in np.sort(rng.permutation(len(found))[:most])]
+    )
+
+
+def as_judged(table: Any, groups: Any) -> Any:
+    """A table as detectors of groups test it: without the column of groups, where columns have no names."""
+    columns = read_table(table) if isinstance(groups, (str, int, np.integer)) else None
+    if columns is None or columns.names is not None:
+        return table
+    names = [f"x{v}" for v in range(len(columns.arrays))]
+    at = names.index(groups) if isinstance(groups, str) else int(groups)
+    keep = [v for v in range(len(names)) if v != at]
+    if hasattr(table, "iloc"):
+        return table.iloc[:, keep]
+    return (
+        table[:, keep]
+        if isinstance(table, np.ndarray)
+        else [[row[v] for v in keep] for row in table]
+    )
+
+
+def fit_all(detectors: Mapping[str, Any], train: Any, fitting: Mapping[str, Any]) -> None:
+    """Fit those that have ``fit``, in the words that it knows.
+
+    What a detector says of its `table` is said of `train`.
+    """
+    for name, one in detectors.items():
+        word = WORDS.get(kind_of(one))  # type: ignore[arg-type]
+        if word is not None and fitting.get(word) is None:
+            raise ValueError(
+                f"`{word}` must be given with `train`, as detector {name!r} was fitted with it: repeat it "
+                "as in `fit`"
+            )
+    groups = fitting.get("groups")
+    if groups is not None and not isinstance(groups, (str, int, np.integer)):
+        raise ValueError(
+            f"`groups` must be a column of both tables with `train`, found {type(groups).__name__}: add "
+            "the labels to the tables as a column"
+        )
+    for one in detectors.values():
+        if callable(getattr(one, "fit", None)):
+            words = {word: value for word, value in fitting.items() if _knows(one.fit, word)}
+            with table_called("train"):
+                one.fit(train if "groups" in words else as_judged(train, groups), **words)
+
+
+def _knows(function: Callable[..., Any], argument: str) -> bool:
+    """Whether a function has an argument of this name."""
+    try:
+        return argument in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def kind_of(detector: Any) -> str | None:
+    """What batches of a detector are: "groups", "time", another kind, or None."""
+    return getattr(getattr(detector, "judge_", None), "kind", None)
+
+
+def too_many(num_alarms: int, num_batches: int, alpha: float, num_groups: int) -> bool:
+    """Whether so many groups alarm of B only once in forty detectors that keep their level."""
+    from scipy.stats import betabinom
+
+    k = int(alpha * (num_groups + 1) + 1e-9)
+    if k == 0:
+        return num_alarms > 0
+    law = betabinom(num_batches, k, num_groups + 1 - k)
+    return bool(law.sf(num_alarms - 1) < OUTSIDE)
+
 
 SIZES = (10, 50, 200)
 RANDOM = "random rows"  # of the table as it is, without an edit

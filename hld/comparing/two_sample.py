@@ -15,7 +15,7 @@ used: the covariance of a row is that of the reference, scaled in each metric to
 (`Spread`), and that of the difference is S (1/n_A + 1/n_B).  It is right in the limit of many rows, provided that the
 reference has the right shape of the covariance, as it has where both batches are nearly as learned.  Where both
 together are not (at the level `FOREIGN`), their own spread bounds the p-value: by the law with the cumulants of the
-covariance of all their rows, as far as sketches tell them (`hld.summaries.spread`), so that less is found.  Of
+covariance of all their rows, as far as sketches tell them (`hld.summaries.summing`), so that less is found.  Of
 batches of one size the sum and the difference of the means are uncorrelated, so that to look at the one first does
 not favour the other.  P-values may be too small for fewer than some ten rows, by which the scale is hardly known, and
 where nothing tells the spread: with the circuit as reference.  Rows have none of these limits.
@@ -43,9 +43,8 @@ from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.summaries.spread import check_possible, pooled_by_spread
 from hld.summaries.summary import BatchSummary
-from hld.summaries.summing import detector_fingerprint
+from hld.summaries.summing import check_possible, detector_fingerprint, pooled_by_spread
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
 from hld.testing.goodness_of_fit import HLDTest

@@ -6,6 +6,29 @@ training rows; its numbers are averages and counts over them, which tell less th
 guarantee.
 
 Writing is atomic and reading trusts nothing, see `pcircuit.io.archive`.
+
+Whether the parts of a detector that was read from a file can belong together.
+
+Each part checks itself when it is read: the encoder its columns, the circuit its regions, a metric its map, a null its
+numbers against the metric and the standard deviations (`hld.nulls.named.Context`).  Here the parts are checked against
+one another:
+
+* names    header and arrays have exactly the entries of the format
+* moments  means and deviations are those of numbers in [0, 1]; where the reference is the circuit, the means are
+           computed again, unless that would take too long
+* null     it has the kind that the test names, and draws what its reference allows
+
+and finally what was read is written again, in memory: every entry must come back as it was.  So nothing in a file
+is overlooked, rounded, cut or taken for something else.
+
+A calibration as JSON scalars and plain arrays, and back, everything checked.
+
+mean, stds, nodes                    of the node likelihoods
+feature.places, feature.factors      features of the score, if a metric looks at them
+feature.scores                       the reference's mean score
+metric.I.*                           the map of metric I
+null.*                               what the null holds
+kept.*                               sums over the rows of a reference
 """
 
 from __future__ import annotations
@@ -13,35 +36,228 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from typing import Any
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
 from hld.conditional.conditional_test import ConditionalTest
-from hld.detector.calibration_file import calibration_parts, read_calibration
-from hld.detector.file_checks import check_calibration, check_history, check_same, check_settings
 from hld.detector.options import plain_params, read_params
+from hld.nulls.named import NULLS, Context
+from hld.references.circuit import CircuitReference
+from hld.references.kept_rows import KeptRows
+from hld.references.rows import FROM_ROWS
 from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.values import ValueTables, is_binned
+from hld.testing.calibration import Calibration, Settings, refuse_scale
 from hld.testing.goodness_of_fit import HLDTest
-from hld.testing.settings import Settings
 from hld.variation.group_test import GroupTest
 from hld.variation.time_test import TimeTest
+from hld.vectors.linear_maps import read_map
 from hld.vectors.row_scores import WatchedRows
+from hld.vectors.row_vectors import RowVectors, bounded_array
+from hld.vectors.score_features import FLOOR, ScoreFeatures
 from pcircuit.circuit import check_distribution
 from pcircuit.inference.densities import bounded
 from pcircuit.io.archive import (
     check_header,
     check_names,
+    finite_array,
     saved_count,
     saved_number,
     under_prefix,
     with_prefix,
 )
 from pcircuit.io.circuit_file import from_arrays, to_arrays
+from pcircuit.moments.means import means_cost, unit_means
+
+if TYPE_CHECKING:
+    from hld.testing.calibration import Calibration, Settings
+
+
+MOST_WORK = 4096  # operations for each number of a circuit that computing the means again may take
+SLACK = 1e-6
+
+
+def check_settings(saved: dict[str, Any], num_train: int) -> None:
+    """Raise unless the settings of a test, as JSON holds them, are those of a detector of so many rows."""
+    for name in ("null", "reference", "missing"):
+        if not isinstance(saved.get(name), str):
+            raise ValueError(f"{name!r} must be text, found {reprlib.repr(saved.get(name))}")
+    saved_number(saved, "tolerance")
+    saved_count(saved, "seed", 0)
+    if saved["missing"] not in ("complete", "available"):
+        raise ValueError(
+            f"'missing' is {saved['missing']!r}: detectors complete what is missing, or leave it out"
+        )
+    if saved["reference"] in FROM_ROWS or saved.get("num_train") is not None:
+        saved_count(saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train)
+
+
+def check_calibration(
+    circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration
+) -> None:
+    """Raise unless moments and null fit the circuit and the settings of the test."""
+    nodes, m = calibration.nodes, len(calibration.nodes)
+    mean, stds = calibration.mean[:m], calibration.stds[:m]  # of likelihoods
+    if (np.diff(nodes) <= 0).any():
+        raise ValueError("the nodes of the test must ascend")
+    widest = mean * np.maximum(
+        1 - mean, 0.0
+    )  # of numbers in [0, 1]; twice that for the sample variance of two rows
+    if (stds**2 > 2 * widest * (1 + SLACK) + (SLACK * mean) ** 2).any():
+        raise ValueError("'stds' holds numbers that are no standard deviations of likelihoods")
+    from_rows = settings.reference in FROM_ROWS
+    numbers = sum(array.size for array in to_arrays(circuit).values())
+    if not from_rows and means_cost(circuit) <= MOST_WORK * numbers:
+        exact = unit_means(circuit)[nodes]
+        if (np.abs(mean - exact) > 1e-9 * exact + 1e-290).any():
+            raise ValueError("'mean' is not the mean of the node likelihoods under the circuit")
+    check_null(calibration.null, settings.null, from_rows=from_rows)
+
+
+def check_null(null: Any, name: str, *, from_rows: bool) -> None:
+    """Raise unless a null is of the kind that `null=` names, and draws from rows or the circuit as the test does."""
+    named, tails = NULLS[name], getattr(null, "tails", None)
+    drawn = ("table" if from_rows else "staged") if named.draws else None
+    fits = not named.law or (  # else `from_parts` has checked it
+        all(law.kind == named.law for law in null.laws)
+        and getattr(tails, "kind", None) == drawn
+        and not hasattr(null.limit, "tails")
+        and (tails is None or (null.switch is None) == named.draws_later)
+        and (named.draws or not any(getattr(law, "excess", 0.0) for law in null.laws))
+    )
+    if not fits:
+        raise ValueError(f"the null is a {type(null).__name__}, which does not fit null={name!r}")
+
+
+def check_history(history: np.ndarray) -> None:
+    """Raise unless a history is one of mean log-likelihoods."""
+    if history.ndim != 1 or not len(history) or history.dtype != np.float64:
+        raise ValueError(
+            f"the history must be one-dimensional of float64, found shape {history.shape} of "
+            f"{history.dtype}"
+        )
+    if not (history <= SLACK).all():  # -inf, where rows are impossible; NaN fails
+        raise ValueError("the history must hold mean log-likelihoods, numbers of at most 0")
+
+
+def check_same(found: Any, written: Any, place: str) -> None:
+    """Raise unless an entry of a file, or all in it, is what is written again of what was read."""
+    if isinstance(written, np.ndarray):
+        alike = found.dtype == written.dtype and np.array_equal(found, written)
+    elif isinstance(written, dict) and isinstance(found, dict) and found.keys() == written.keys():
+        for key in written:
+            check_same(found[key], written[key], f"{place}.{key}" if place else str(key))
+        return
+    elif (
+        isinstance(written, (list, tuple))
+        and isinstance(found, list)
+        and len(found) == len(written)
+    ):
+        for i, (one, other) in enumerate(zip(found, written, strict=True)):
+            check_same(one, other, f"{place}[{i}]")
+        return
+    else:
+        number = (
+            isinstance(written, Real)
+            and not isinstance(written, bool)
+            and isinstance(found, (int, float))
+        )
+        alike = found == written and (
+            type(found) is type(written) or (number and not isinstance(found, bool))
+        )
+    if not alike:
+        raise ValueError(
+            f"{place!r} is not what a file of this format holds: {reprlib.repr(found)}"
+        )
+
+
+def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Scalars, as JSON holds them, and arrays of a calibration."""
+    null, null_arrays = calibration.null.to_parts()
+    scalars: dict[str, Any] = {"metrics": [], "null": null, "kept": None}
+    arrays = {name: getattr(calibration, name) for name in ("nodes", "mean", "stds")}
+    for i, metric in enumerate(calibration.metrics):
+        own, own_arrays = metric.to_parts()
+        scalars["metrics"].append(own)
+        arrays |= with_prefix(f"metric.{i}.", own_arrays)
+    if calibration.features is not None:
+        arrays |= {
+            "feature.places": calibration.features.places,
+            "feature.factors": calibration.features.factors,
+            "feature.scores": calibration.mean_score,
+        }
+    if calibration.kept is not None:
+        scalars["kept"], own_arrays = calibration.kept.to_parts()
+        arrays |= with_prefix("kept.", own_arrays)
+    return scalars, arrays | with_prefix("null.", null_arrays)
+
+
+def read_calibration(
+    circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays: dict[str, np.ndarray], seed: int
+) -> Calibration:
+    """A calibration from its parts; raises ValueError where they do not fit together."""
+    check_names(scalars, {"metrics", "null", "kept"}, "the calibration")
+    nodes = saved_nodes(circuit, arrays)
+    m = len(nodes)
+    features = read_features(circuit, arrays)
+    size = m if features is None else m + features.num_features
+    mean = bounded_array(arrays, "mean", (size,), RowVectors(circuit, nodes, features).bounds)
+    stds = finite_array(arrays, "stds", (size,))
+    if (mean[:m] < 0).any() or (stds < 0).any() or (mean[:m] > 1.001).any() or (stds[:m] > 1).any():
+        raise ValueError("'mean' and 'stds' must be those of likelihoods, numbers from 0 to 1")
+    if not isinstance(scalars["metrics"], list) or not scalars["metrics"]:
+        raise ValueError("the test has no metric")
+    metrics = tuple(
+        read_map(own, under_prefix(f"metric.{i}.", arrays), size)
+        for i, own in enumerate(scalars["metrics"])
+    )
+    if len({metric.name for metric in metrics}) < len(metrics):
+        raise ValueError("the names of the metrics of the test must be different")
+    for metric in metrics:
+        refuse_scale(metric, stds, mean)
+    context = Context(CircuitReference(circuit, nodes, mean[:m]), metrics, stds, seed)
+    null = context.read(scalars["null"], under_prefix("null.", arrays))
+    kept = None
+    if scalars.get("kept") is not None:
+        kept = KeptRows.from_parts(
+            scalars["kept"], under_prefix("kept.", arrays), size, len(metrics)
+        )
+        kept.check_fits(stds, null.laws)
+    scores = (
+        None
+        if features is None
+        else bounded_array(arrays, "feature.scores", (circuit.num_parameters,), 1.0)
+    )
+    return Calibration(nodes, mean, stds, metrics, null, kept, features, scores)
+
+
+def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """(m,) the nodes of a test in a file."""
+    nodes = finite_array(arrays, "nodes", (None,), np.int64)
+    if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
+        raise ValueError("the nodes of the test are not nodes of the circuit")
+    return nodes
+
+
+def read_features(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> ScoreFeatures | None:
+    """The features of the score that a file holds, if it does."""
+    if "feature.places" not in arrays and "feature.factors" not in arrays:
+        return None
+    P = circuit.num_parameters
+    places = finite_array(arrays, "feature.places", (P,), np.int64)
+    factors = bounded_array(
+        arrays, "feature.factors", (P,), FLOOR**-0.5
+    )  # where the variance is zero
+    r = int(places.max()) + 1
+    if places.min() < 0 or r > P or len(np.unique(places)) < r:
+        raise ValueError("every feature of the score must be the place of a parameter")
+    return ScoreFeatures(places, factors, r)
+
 
 FORMAT, FORMAT_VERSION = "hld.detector", 1
 LONGEST_ERROR = 500  # characters of what is said about a file

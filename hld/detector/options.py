@@ -15,8 +15,8 @@ from numbers import Integral
 from typing import Any
 
 from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
+from hld.nulls.drawn import MOST_RESAMPLES
 from hld.nulls.named import NULLS, check_null_choice
-from hld.nulls.staged import MOST_RESAMPLES
 from hld.tables.schemas.schema import TableSchema
 from pcircuit.arguments import (
     check_choice,

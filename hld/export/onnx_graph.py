@@ -699,7 +699,7 @@ def _largest_dependence(batch: Batch) -> Witness:
 
 
 def _together(graph: Graph, distance: Value, witnesses: list[Witness]) -> Value:
-    """The p-value of the distance and of the witnesses that share its level: `hld.results.shared_level`."""
+    """The p-value of the distance and of the witnesses that share its level: `hld.results.witnesses`."""
     rest: Any = 1.0
     s = graph.constant(FAR)
     for one in witnesses:

@@ -41,9 +41,9 @@ import numpy as np
 
 import pcircuit
 from hld.gchi2.three_moments import three_moments
+from hld.nulls.drawn import RESOLVED as DRAWN_RESOLVED
 from hld.nulls.limit_law import MOST_SCALED, LimitLaw
 from hld.nulls.ranks.confirmation import ASKED_BELOW, MOST_VECTORS
-from hld.nulls.table import RESOLVED as DRAWN_RESOLVED
 from hld.references.available import FEWEST
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.results import largest_count, largest_dependence

@@ -1103,7 +1103,7 @@ static int hld_count(const int *codes, long rows, int *whole, int *has_holes, do
     return HLD_OK;
 }
 
-/* The p-value of the distance and of the witnesses that have shares of its level: `hld.results.shared_level`. */
+/* The p-value of the distance and of the witnesses that have shares of its level: `hld.results.witnesses`. */
 static double hld_together(double distance, const struct hld_witness *witness)
 {
     double rest = 1.0, s = HUGE_VAL;

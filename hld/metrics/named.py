@@ -6,14 +6,14 @@ With Z the difference of the mean likelihood vectors of a batch and of its refer
 * "standardized"   F = diag(1 / sigma), sigma under the circuit, even when the reference is rows: every node counts
                    alike, however small its likelihoods are.
 * "marginals"      the distances between the marginal distributions of all variables, from the input units alone
-                   (`hld.metrics.marginals`): sees shifts of single variables, none of them favoured.
+                   (`hld.metrics.maps`): sees shifts of single variables, none of them favoured.
 * "whitened"       F = (S + c I)^(-1/2): all directions in which the reference varies count alike
-                   (`hld.metrics.whitened`): sees changes of dependence.
+                   (`hld.metrics.maps`): sees changes of dependence.
 * "whitened_fine"  the same with a thirtieth of c: sees changes in directions that hardly vary.
 * "ordered"        the distances between cumulative distributions of variables whose categories ascend
-                   (`hld.metrics.ordered`): sees a drift.
+                   (`hld.metrics.maps`): sees a drift.
 * "score"          the gradient of the log-likelihood in the parameters, each in units of its standard deviation
-                   (`hld.metrics.node_weights`): sees a change of one dependence among many.
+                   (`hld.metrics.maps`): sees a change of one dependence among many.
 * node weights     F = diag(w), any positive w.
 
 A metric is made for a reference before any batch is seen, by a function of the reference and of the options of the
@@ -30,10 +30,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.metrics.marginals import marginals
-from hld.metrics.node_weights import euclidean, score, standardized
-from hld.metrics.ordered import ordered
-from hld.metrics.whitened import whitened, whitened_fine
+from hld.metrics.maps import (
+    euclidean,
+    marginals,
+    ordered,
+    score,
+    standardized,
+    whitened,
+    whitened_fine,
+)
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap, Scaled, widened
 from pcircuit.arguments import check_numbers

@@ -8,8 +8,8 @@ at the levels that tests use,
     #{drawn batches that the law gives a p-value of at most alpha}  <=  B alpha + 2 sqrt(B alpha (1 - alpha)),
 
 so that the law rejects no more often than it should, within the error of B draws.  Below that size tails of drawn
-batches decide: drawn from the circuit when a batch is tested (`hld.nulls.staged`), or from reference rows, drawn here
-(`hld.nulls.table`).
+batches decide: drawn from the circuit when a batch is tested (`hld.nulls.drawn`), or from reference rows, drawn here
+(`hld.nulls.drawn`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from hld.nulls.drawn import Score, StagedTails, TableTails, score_of, table_of, together
 from hld.nulls.joint import combined
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.null import Null, NullOptions, PValue
 from hld.nulls.resampled import ResampledDistances
-from hld.nulls.score import Score, score_of, together
-from hld.nulls.staged import StagedTails
-from hld.nulls.table import TableTails, table_of
 from hld.references.reference import Reference
 from hld.vectors.row_products import squared_distances
 from pcircuit.arguments import check_whole_number

@@ -1,8 +1,8 @@
 """The nulls by the names that `null=` takes: add one by writing a class, a function that makes it, and a line here.
 
 * "exact"         the generalised chi-square law, right for large T (`hld.nulls.limit_law`)
-* "normal"        the paper's closed form (`hld.nulls.normal`)
-* "monte-carlo"   batches drawn from the reference, valid at every T (`hld.nulls.staged`)
+* "normal"        the paper's closed form (`hld.nulls.limit_law`)
+* "monte-carlo"   batches drawn from the reference, valid at every T (`hld.nulls.drawn`)
 * "auto"          drawn batches for small T, the law, corrected for T, for large T (`hld.nulls.auto`)
 
 Several metrics are combined by the harmonic mean of their p-values (`hld.nulls.joint`).
@@ -19,8 +19,7 @@ import numpy as np
 
 from hld.nulls.auto import AutoNull, auto_null, drawn_null
 from hld.nulls.joint import JointNull
-from hld.nulls.limit_law import LimitLaw, limit_null
-from hld.nulls.normal import NormalLaw, normal_null
+from hld.nulls.limit_law import LimitLaw, NormalLaw, limit_null, normal_null
 from hld.nulls.null import Null, NullOptions
 from pcircuit.arguments import check_choice
 

@@ -1,7 +1,7 @@
 r"""What the test of single counts adds to the power of a detector's distance.
 
 A detector rejects where its distance is large or one of the counts of single columns is conspicuous
-(`hld.results.largest_count`), each at its part of the level (`hld.results.shared_level`).  A level of one column that
+(`hld.results.largest_count`), each at its part of the level (`hld.results.witnesses`).  A level of one column that
 becomes more frequent moves a few counts by many of their standard deviations and the distance by few of its own, so
 that the counts often find it first.
 
@@ -40,8 +40,7 @@ from hld.planning.alternatives import compared
 from hld.planning.power import DRAWS, Rejections
 from hld.results.effects import allowed_rows
 from hld.results.largest_count import CountEvents, count_events, likelihood_ratio
-from hld.results.shared_level import scaled_level
-from hld.results.witnesses import witnesses_of
+from hld.results.witnesses import scaled_level, witnesses_of
 from hld.tables.schemas.counts import SmallestLaw, compare_missing, compare_new
 
 BLOCK = 2_000_000  # counts of draws that are looked at together

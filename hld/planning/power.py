@@ -43,12 +43,11 @@ import numpy as np
 
 import hld.gchi2 as gchi2
 import pcircuit
+from hld.nulls.drawn import score_of
 from hld.nulls.joint import covariance_factor, harmonic_mean
 from hld.nulls.limit_law import limit_law
 from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
-from hld.nulls.ranks.drawn_tail import drawn_tail
-from hld.nulls.ranks.monte_carlo import TIE
-from hld.nulls.score import score_of
+from hld.nulls.ranks.monte_carlo import TIE, drawn_tail
 from hld.planning.alternatives import (
     NUM_DRAWN,
     SEED,

@@ -26,7 +26,7 @@ V_g what the rows of the group itself can have moved it by,
 
 with k rows that show it and v_g the variance of one, as in `hld.variation.group_test`: T rows that all go one way count
 as T and a half at most, and h of them that do as the root of h.  Each t is the same function of a group and of the set
-of all, and so is the largest, which is ranked (`hld.variation.deviations`).
+of all, and so is the largest, which is ranked (`hld.variation.group_test`).
 
 **The law beyond the ranks** takes t of the batch for that of Student with min(4, G - 1) degrees of freedom, times the
 number of statistics (Bonferroni), from `FEWEST` groups on.  Groups need not be normal, but nothing guarantees it.

@@ -91,7 +91,7 @@ class RowReference(RowCovariance):
         )
 
     def single_distances(self, metrics: tuple[Any, ...]) -> np.ndarray:
-        """(n, q) squared distances that a single fresh row is ranked among: see `hld.nulls.table`.
+        """(n, q) squared distances that a single fresh row is ranked among: see `hld.nulls.drawn`.
 
         Those of the centred vectors times n (n + 1) / (n - 1)^2: the distance of a fresh row is divided by
         sqrt(1 + 1 / n) and then compared with (n + 1) / (n - 1) times those of the rows.

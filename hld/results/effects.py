@@ -13,7 +13,7 @@ So
 
 .. math:: s(r) = \min_i \frac{\mathrm{after}_i(r)}{w_i}
 
-is no less than the joint p-value of any batch that differs from this one in r rows (`hld.results.shared_level`).  Two
+is no less than the joint p-value of any batch that differs from this one in r rows (`hld.results.witnesses`).  Two
 things are neglected, both of the distance alone: that its check by the batch's own rows may raise its p-value more in
 the other batch, and that holes or new values which only the other batch has would take a part of its level.
 

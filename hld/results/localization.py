@@ -51,7 +51,7 @@ are the rows that show the node.
 
 The p-values of nodes are adjusted by Benjamini and Hochberg (1995): among the nodes called shifted at level a the
 expected share of false ones is at most a (nodes overlap and are positively dependent more often than not, which the
-procedure tolerates).  Among groups and stretches of time they are ranks (`hld.nulls.ranked_parts`).
+procedure tolerates).  Among groups and stretches of time they are ranks (`hld.nulls.exchangeable`).
 
 References: Bennett (1962), Probability inequalities for the sum of independent random variables, J. American
 Statistical Association 57, 33; Bentkus (2004), On Hoeffding's inequalities, Annals of Probability 32, 1650.

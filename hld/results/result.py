@@ -15,8 +15,7 @@ import pcircuit
 from hld.answers.evidence import Evidence
 from hld.nulls.null import check_verdict
 from hld.results.effects import Effect, Left, effect_of, left_of, tolerant_pvalue
-from hld.results.shared_level import LEAST_REST, combined, scaled_level
-from hld.results.witnesses import WITNESSES, Witness
+from hld.results.witnesses import LEAST_REST, WITNESSES, Witness, combined, scaled_level
 from hld.vectors.odd_rows import ODDNESS
 from pcircuit.arguments import check_whole_number
 
@@ -297,7 +296,7 @@ class HLDResult(OfColumns):
     def node_pvalues(self) -> np.ndarray:
         """(m,) p-values of the means of the nodes, adjusted for their number: see `hld.results.localization`.
 
-        Among groups or stretches of time by rank, as those of columns (`hld.nulls.ranked_parts`); given covariates by
+        Among groups or stretches of time by rank, as those of columns (`hld.nulls.exchangeable`); given covariates by
         the normal law of the z-scores.
         """
         from hld.answers.adjust import benjamini_hochberg
@@ -390,8 +389,7 @@ class HLDResult(OfColumns):
         ImportError
             Without matplotlib.
         """
-        from hld.answers.picture import draw_columns
-        from hld.answers.plots import new_figure
+        from hld.answers.plots import draw_columns, new_figure
 
         if not self.columns:
             raise ValueError(

@@ -323,8 +323,7 @@ class Monitor:
 
     def _among(self, scores: RowScores, reference: Any, groups: Any) -> tuple[Any, ...]:
         """Scores, bags and unit of a reference that is given."""
-        from hld.answers.segment_labels import group_numbers
-        from hld.answers.segments import split_off
+        from hld.answers.segments import group_numbers, split_off
         from hld.tables.cells import read_table
 
         try:

@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from hld.answers.reports.page import STYLE
 from hld.serve.guard import Guard
-from hld.serve.limits import Limits
+from hld.serve.limits import Limits, Refusal, refusal_of
 from hld.serve.models import Models
 from hld.serve.numbers import Numbers
 from hld.serve.openapi import ENDPOINTS, description
 from hld.serve.pool import Pool, apart
-from hld.serve.refusals import Refusal, refusal_of
 from hld.serve.requests import Asked, Bodies
 from hld.serve.tables import FORMS, SUMMARY_FORMS, form_of
 from hld.serve.work import (

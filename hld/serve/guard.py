@@ -12,7 +12,7 @@ import hmac
 import time
 from typing import TYPE_CHECKING
 
-from hld.serve.refusals import Refusal
+from hld.serve.limits import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

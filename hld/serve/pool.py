@@ -16,8 +16,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
-from hld.serve.limits import Limits
-from hld.serve.refusals import Refusal, busy
+from hld.serve.limits import Limits, Refusal, busy
 
 _own = threading.local()  # the deadline of the work of a thread
 

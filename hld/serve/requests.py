@@ -11,8 +11,7 @@ import math
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
-from hld.serve.limits import BODIES, Limits
-from hld.serve.refusals import Refusal, busy
+from hld.serve.limits import BODIES, Limits, Refusal, busy
 from hld.serve.work import DETAILS
 
 if TYPE_CHECKING:

@@ -18,17 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from hld.serve.limits import Limits
+from hld.serve.limits import Limits, Refusal
 from hld.serve.pool import check_time
-from hld.serve.refusals import Refusal
 from hld.summaries.summary import BatchSummary
 from hld.tables.factored import object_cells, whole_cells
 from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.text_cells import as_fitted
-from hld.tables.files.text_rows import Texts, mark_of_rows, text_rows
+from hld.tables.files.text_cells import Texts, as_fitted, mark_of_rows, text_rows
 from hld.tables.times import TIMES, as_seconds
-from pcircuit.io.header_json import distinct_names
+from pcircuit.io.archive import distinct_names
 
 FORMS = {"text/csv": "csv", "application/json": "json"}
 SUMMARY_FORMS = {"application/json": "json"}

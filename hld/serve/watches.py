@@ -30,7 +30,7 @@ import numpy as np
 
 from hld.detector.detector import HLDDetector
 from hld.sequential.monitor import Monitor, MonitorResult
-from hld.serve.refusals import Refusal
+from hld.serve.limits import Refusal
 
 LOG = logging.getLogger("hld.serve")
 MOST_POINTS = 512  # of the history of a monitor, for its picture

@@ -11,10 +11,9 @@ from typing import Any
 from hld.answers.for_programs import plain_json
 from hld.answers.reports.batch_report import batch_report
 from hld.detector.chunks import judge_chunks
-from hld.serve.limits import Limits
+from hld.serve.limits import Limits, Refusal
 from hld.serve.models import LoadedModel, trial_table
 from hld.serve.pool import check_time
-from hld.serve.refusals import Refusal
 from hld.serve.tables import read_columns, read_summary
 
 DETAILS = ("full", "verdict")

@@ -37,7 +37,7 @@ import numpy as np
 from hld.tables.calendar import PARTS
 from hld.tables.schemas.columns import BINNED, BinColumn, LevelColumn
 from hld.tables.schemas.encoding import LARGEST
-from hld.tables.schemas.single_precision import spans
+from hld.tables.schemas.rare_levels import spans
 from hld.tables.times import EPOCH, TIMES, time_level
 
 MISSING, ODD = -1, -2

@@ -37,20 +37,19 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.answers.column_shifts import percent
 from hld.answers.words import least_text
+from hld.metrics.maps import RIDGE
 from hld.metrics.named import asks_for_scores, parse_metric
-from hld.metrics.whitened import RIDGE
+from hld.nulls.drawn import MOST_RESAMPLES
 from hld.nulls.named import check_null_choice
 from hld.nulls.ranks.confirmation import least_pvalue
-from hld.nulls.staged import MOST_RESAMPLES
 from hld.planning.power import detectable, power, sample_size
 from hld.references.holes import HolePatterns
 from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import summarize_rows, test_fingerprint
-from hld.testing.calibration import calibrate
+from hld.testing.calibration import Settings, calibrate, usual_missing
 from hld.testing.row_batches import RowBatch, seen_together
-from hld.testing.settings import Settings, usual_missing
 from hld.testing.summed_batch import judge_summary, judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, reaches, verdict
 from hld.vectors.row_vectors import RowVectors, check_rows, complete
@@ -108,7 +107,7 @@ class HLDTest:
         needs larger T.
     num_resamples : int
         Batches that are drawn first.  Where the circuit is the reference, more follow while fewer than ten are as
-        extreme as the batch, up to a million rows for each T (`hld.nulls.staged`): `least_pvalue` says how small a
+        extreme as the batch, up to a million rows for each T (`hld.nulls.drawn`): `least_pvalue` says how small a
         p-value can be.
     tolerance : float
         Tests H0 "at most this share of the rows, in [0, 1), is of another distribution", whichever that is: see

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.segment_labels import group_numbers
-from hld.answers.segments import split_off
+from hld.answers.segments import group_numbers, split_off
 from hld.references.groups import split_groups
 from hld.references.stretches import FEWEST_ROWS as FEWEST_IN_TIME
 from hld.variation.clock import warn_of_clock

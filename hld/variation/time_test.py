@@ -14,7 +14,7 @@ So it is where all rows are alike: that nothing has happened in n rows does not 
 The sum over all numbers of the vector does not show one column of long memory beside many quick ones.  So the stretches
 of every column's own numbers are asked, too, with a risk of `RISK` for all of them together if all are quick.  Such a
 column has the bound 1 / (G + 1) for itself, by its own effective size, and a batch that is odd because of it is not
-called: with p of all numbers together and p_v the adjusted p-values of the columns (`hld.nulls.ranked_parts`),
+called: with p of all numbers together and p_v the adjusted p-values of the columns (`hld.nulls.exchangeable`),
 
 .. math:: \max\Bigl(p, \; \min\bigl(\tfrac{1}{G + 1}, \min_v p_v\bigr)\Bigr)
 

@@ -23,9 +23,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pcircuit.arguments import Evidence, Floats, Ints
+from pcircuit.arguments import Evidence, Floats, Ints, unchecked
 from pcircuit.circuit import Circuit, derived, with_regions
-from pcircuit.immutable import unchecked
 from pcircuit.inference.threads import map_in_threads
 from pcircuit.kernels.engine import NUMBA, NUMPY, engine_set_to
 from pcircuit.kernels.packed import CATEGORIES, IS_LEAF, SOURCE, VARIABLE, Packed, num_inputs

@@ -54,12 +54,12 @@ from pcircuit.arguments import Bools, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_mixture, plain
 from pcircuit.io.archive import (
     check_names,
+    check_provenance,
     finite_array,
     read_object,
     with_prefix,
     write_archive,
 )
-from pcircuit.io.header_json import check_provenance
 from pcircuit.learning.normal_blocks import NormalBlocks
 from pcircuit.regions import LeafFamily
 from pcircuit.vtree import VTree

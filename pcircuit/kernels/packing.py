@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import Bools, Floats, Ints
+from pcircuit.arguments import Bools, Floats, Ints, unchecked
 from pcircuit.circuit import (
     NORMALIZED_TOLERANCE,
     Circuit,
@@ -15,7 +15,6 @@ from pcircuit.circuit import (
     derived,
     with_regions,
 )
-from pcircuit.immutable import unchecked
 from pcircuit.kernels.packed import (
     ARITY,
     FIRST_CHILD,

@@ -35,10 +35,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Floats, Ints, Seed, check_generator, check_numbers
+from pcircuit.arguments import Floats, Immutable, Ints, Seed, check_generator, check_numbers
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.evidence import all_missing, check_values
-from pcircuit.immutable import Immutable
 from pcircuit.leaves import Gaussian
 from pcircuit.leaves.choice import Family, units_like
 from pcircuit.leaves.gaussian import LOG_2_PI

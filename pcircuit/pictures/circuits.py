@@ -15,7 +15,6 @@ from pcircuit.arguments import Evidence, check_choice, is_listing
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
 from pcircuit.io.whole_file import write_text
-from pcircuit.pictures.canvas import draw
 from pcircuit.pictures.scene import (
     BLUE,
     FITS,
@@ -30,8 +29,10 @@ from pcircuit.pictures.scene import (
     Shape,
     Text,
     arrange,
+    draw,
+    page,
+    svg,
 )
-from pcircuit.pictures.svg import page, svg
 from pcircuit.pictures.units import MOST_LISTED, units_scene
 from pcircuit.vtree import VTree, check_vtree
 

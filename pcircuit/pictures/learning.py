@@ -24,9 +24,8 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.io.whole_file import write_text
-from pcircuit.pictures.canvas import axes_or_new, plot_two
 from pcircuit.pictures.circuits import circuit_scene
-from pcircuit.pictures.svg import page
+from pcircuit.pictures.scene import axes_or_new, page, plot_two
 
 MOST_STEPS = 200  # of a page with a slider
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.moments.moments import Moments
-from pcircuit.pictures.canvas import axes_or_new, matplotlib_module, plot_two
-from pcircuit.pictures.scene import PANEL_LINE
+from pcircuit.pictures.scene import PANEL_LINE, axes_or_new, matplotlib_module, plot_two
 
 MOST_ROWS = 2000  # of a covariance that is drawn
 SMALLEST = 1e-4  # relative to the largest entry, where the colours of the two signs begin

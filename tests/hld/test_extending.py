@@ -13,8 +13,8 @@ import hld
 import hld.dask
 import hld.sql
 from hld.metrics.named import METRICS
+from hld.nulls.limit_law import NormalLaw, normal_null
 from hld.nulls.named import KINDS, NULLS, NamedNull
-from hld.nulls.normal import NormalLaw, normal_null
 from hld.nulls.null import PValue
 from hld.references.circuit import CircuitReference
 from hld.results.witnesses import WITNESSES

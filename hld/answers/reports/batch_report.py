@@ -10,8 +10,7 @@ from typing import Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.html import escaped, histogram, sortable
-from hld.answers.reports.page import escaped_lines, facts, page, reproduction, table
-from hld.answers.reports.pictures import heat_tables
+from hld.answers.reports.page import escaped_lines, facts, heat_tables, page, reproduction, table
 from hld.answers.words import dependence_lines, effect_text, p_text, procedure_of
 
 MOST_CARDS = 24

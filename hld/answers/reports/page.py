@@ -1,14 +1,24 @@
-"""One page of HTML: its frame, which fetches nothing and runs nothing."""
+"""One page of HTML: its frame, which fetches nothing and runs nothing.
+
+Pictures of a page, drawn as inline SVG and as tables of colour.
+"""
 
 from __future__ import annotations
 
 import pathlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import pcircuit
-from hld.answers.html import escaped
+from hld.answers.column_shifts import percent
+from hld.answers.html import escaped, named
 from pcircuit.io.whole_file import replace_file
+
+if TYPE_CHECKING:
+    from hld.answers.pair_shifts import PairShift
+
 
 SHORT, NOWRAP = 12, ' class="day"'  # letters of a heading that is not broken, such as a date
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -158,3 +168,34 @@ details summary { cursor: pointer; color: var(--soft); }
   details > summary { list-style: none; } }
 @page { size: auto; margin: 16mm 14mm; }
 """
+
+
+def heat_tables(pair: PairShift) -> str:
+    """Expected and observed shares of a pair of columns as two tables, the darker the more rows."""
+    most = max(float(pair.expected_table.max()), float(pair.observed_table.max()), 1e-12)
+    both = "".join(
+        _heat(pair, caption, shares, most)
+        for caption, shares in (
+            ("expected", pair.expected_table),
+            ("observed", pair.observed_table),
+        )
+    )
+    return f'<div class="heats">{both}</div>'
+
+
+def _heat(pair: PairShift, caption: str, shares: np.ndarray, most: float) -> str:
+    """One of the two."""
+    head = "".join(f'<th scope="col">{escaped(named(label))}</th>' for label in pair.labels[1])
+    rows = "".join(
+        f'<tr><th scope="row">{escaped(named(label))}</th>'
+        + "".join(
+            f'<td style="background:rgba(var(--heat),{0.5 * share / most:.3f})">{percent(share)}</td>'
+            for share in row
+        )
+        + "</tr>"
+        for label, row in zip(pair.labels[0], shares.tolist(), strict=True)
+    )
+    return (
+        f'<div class="scroll"><table class="heat"><caption>{caption}</caption><thead><tr><th></th>{head}</tr>'
+        f"</thead><tbody>{rows}</tbody></table></div>"
+    )

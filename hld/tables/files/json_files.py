@@ -16,7 +16,7 @@ from typing import Any
 
 from hld.tables.factored import object_cells
 from hld.tables.files.dialect import ReadOptions
-from pcircuit.io.header_json import distinct_names
+from pcircuit.io.archive import distinct_names
 
 BLOCK = 2**22  # bytes that are parsed at a time
 ROOM = 1_000_000  # cells that a table may have beside 64 for each that is written

@@ -26,13 +26,13 @@ their own, the last but one. In such columns fresh rows do bring new levels, so 
 no other row are written as unseen: `TableEncoder.encode_training`, and `schemas.rare_levels` for the reason.
 
 *Bins.* They hold about as many training values each, and none is empty on the training table; very frequent values
-have bins of their own (`schemas.bin_edges`). x is in bin k if e_k <= x < e_(k+1), with e_0 and the last edge
+have bins of their own (`schemas.columns`). x is in bin k if e_k <= x < e_(k+1), with e_0 and the last edge
 infinite. Values beyond the training range, infinities included, fall into the outermost bins and are counted.
 
 *Missing values* (None, NaN, NaT, pandas.NA, masked) are -1: the circuit integrates them out exactly.
 
 *Equality is by value*: 1, 1.0 and True are one level, "1" is another; 0.1 is the same level, and in the same bin, if it
-comes as a number of four bytes (`schemas.single_precision`). Text in a column of numbers is a
+comes as a number of four bytes (`schemas.rare_levels`). Text in a column of numbers is a
 TypeError, never parsed. Times are levels by one text each, in every form of table (`hld.tables.times`), other
 objects by ``str(value)``. The result depends on nothing random, and not on the order of the rows.
 """

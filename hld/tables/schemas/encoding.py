@@ -14,7 +14,7 @@ a function of x that is constant between finitely many breaks :math:`b_0 \le b_1
   between two levels lies nothing but the unseen level n.
 
 Levels that are no whole numbers, edges, low and high are taken with what four bytes make of them
-(`schemas.single_precision`).
+(`schemas.rare_levels`).
 
 Here v+ is the next double after v. NaN sorts after every number, so one more break at NaN gives missing values a slot
 of their own (-1) and no test for them is needed. The slots of all columns are laid one after the other; a block of
@@ -42,18 +42,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.tables.cells import NUMERIC, as_numbers, objects_of
-from hld.tables.factored import Factored, object_cells, whole_cells
-from hld.tables.schemas.columns import BINNED
-from hld.tables.schemas.rare_levels import digest_set, is_rare, seen_once
-from hld.tables.schemas.single_precision import spans
-from hld.tables.single_cells import (
+from hld.tables.cells import (
+    NUMERIC,
     as_keys,
+    as_numbers,
     first_unhashable,
     not_a_level,
     not_a_number,
+    objects_of,
     plain_value,
 )
+from hld.tables.factored import Factored, object_cells, whole_cells
+from hld.tables.schemas.columns import BINNED
+from hld.tables.schemas.rare_levels import digest_set, is_rare, seen_once, spans
 from hld.tables.times import TIMES, as_seconds, is_missing, levels_of_text
 from pcircuit.arguments import check_integers
 

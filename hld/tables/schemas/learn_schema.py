@@ -24,7 +24,15 @@ import numpy as np
 
 from hld.tables.amounts import UNIT, amount_form
 from hld.tables.calendar import PARTS, Derived, with_parts
-from hld.tables.cells import as_numbers, distinct_values, level_order, objects_of, read_table
+from hld.tables.cells import (
+    as_numbers,
+    distinct_values,
+    is_blank,
+    level_order,
+    objects_of,
+    read_table,
+    reads_as_number,
+)
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.schemas.columns import BINNED, LevelColumn, check_rows, fit_column, narrowed_column
@@ -33,7 +41,6 @@ from hld.tables.schemas.rare_levels import digest_set, is_rare
 from hld.tables.schemas.row_order import order_notes
 from hld.tables.schemas.schema import KINDS, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.shown_names import listed
-from hld.tables.single_cells import is_blank, reads_as_number
 from hld.tables.times import TIMES, as_seconds, is_missing
 from pcircuit.arguments import check_flag, check_whole_number
 

@@ -113,7 +113,7 @@ class Learned:
         ImportError
             If matplotlib is missing.
         """
-        from pcircuit.pictures.canvas import axes_or_new
+        from pcircuit.pictures.scene import axes_or_new
 
         ax = axes_or_new(ax)
         for trial in self.trials:

@@ -9,7 +9,7 @@ import pytest
 import hld
 from hld.answers import html
 from hld.answers.column_shifts import ColumnShift
-from hld.answers.picture import MOST_LEVELS, draw_columns, shown_levels
+from hld.answers.plots import MOST_LEVELS, draw_columns, shown_levels
 
 
 def test_the_largest_share_fills_the_width_and_the_others_their_part_of_it():

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hld.answers.segment_labels import PERIODS, numbered, period_of
+from hld.answers.segments import PERIODS, numbered, period_of
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from scipy.stats import binom
 import hld
 from hld.answers.column_shifts import ColumnShift
 from hld.answers.pair_shifts import PairShift
-from hld.answers.picture import draw_columns
-from hld.answers.plots import new_figure
+from hld.answers.plots import draw_columns, new_figure
 from hld.answers.reports.batch_report import batch_report
 from hld.answers.words import (
     column_lines,

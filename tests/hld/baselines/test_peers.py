@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 import pcircuit
 from hld import baselines
-from hld.baselines.dropout import dropout_moments
+from hld.baselines.peers import dropout_moments
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
 
 CIRCUITS = zoo.circuits()

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import hld
-from hld.answers.reports.audit_report import audit_report
+from hld.answers.reports.segments_report import audit_report
 from hld.comparing.adapters import column_of, pvalue_of
 from hld.comparing.audit import AuditResult, AuditRow, too_often
 

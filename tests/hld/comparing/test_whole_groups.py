@@ -9,9 +9,9 @@ from binomial_bounds import at_most
 from scipy.stats import betabinom
 
 import hld
-from hld.answers.reports.audit_report import audit_report
+from hld.answers.reports.segments_report import audit_report
 from hld.command import main
-from hld.comparing.whole_groups import as_judged, too_many, whole_groups
+from hld.comparing.audit import as_judged, too_many, whole_groups
 
 SMALL = {"num_latents": 2, "num_epochs": 1, "num_bins": 3}
 

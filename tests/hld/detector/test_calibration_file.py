@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.detector.calibration_file import calibration_parts, read_calibration
+from hld.detector.file import calibration_parts, read_calibration
 from hld.testing.calibration import refuse_scale
 from hld.vectors.linear_maps import Scaled
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, rat_spn

@@ -10,7 +10,7 @@ from fuzz_archives import members_of, pack
 from fuzz_checks import parts_of, read_detector
 
 import hld
-from hld.detector.file_checks import check_history, check_settings
+from hld.detector.file import check_history, check_settings
 from pcircuit.io.archive import saved_count
 
 OPTIONS = {
@@ -149,7 +149,7 @@ def test_the_mean_of_a_circuit_that_is_dear_to_compute_is_believed(parts, monkey
     header, arrays = copy.deepcopy(parts["normal"])
     arrays["test.mean"] = arrays["test.mean"] * (1 + 1e-12)
     read(header, arrays)
-    monkeypatch.setattr("hld.detector.file_checks.means_cost", lambda circuit: 10**30)
+    monkeypatch.setattr("hld.detector.file.means_cost", lambda circuit: 10**30)
     arrays["test.mean"] = arrays["test.mean"] * (1 - 1e-6)
     read(header, arrays)
 

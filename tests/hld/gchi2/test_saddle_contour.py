@@ -7,10 +7,10 @@ import pytest
 from scipy import integrate, special, stats
 
 from hld import gchi2
-from hld.gchi2 import quantiles
-from hld.gchi2.quantiles import quantile
+from hld.gchi2 import tails as quantiles
 from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import prepare
+from hld.gchi2.tails import quantile
 
 
 @pytest.mark.parametrize("degrees", [0.5, 1.0, 3.0, 80.0])

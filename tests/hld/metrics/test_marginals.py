@@ -6,7 +6,7 @@ import zoo
 
 import hld
 from hld import HLDTest
-from hld.metrics.marginals import marginals
+from hld.metrics.maps import marginals
 from hld.references.circuit import CircuitReference
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, hclt, mean_node_likelihoods, sample
 

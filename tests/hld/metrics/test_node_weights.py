@@ -7,8 +7,8 @@ import zoo
 
 import hld
 import pcircuit
+from hld.metrics.maps import LEAST, euclidean, standardized
 from hld.metrics.named import build_metric
-from hld.metrics.node_weights import LEAST, euclidean, standardized
 from hld.references.circuit import CircuitReference
 from hld.references.rows import row_reference
 from hld.vectors.score_features import FLOOR, score_variances

@@ -5,7 +5,7 @@ import pytest
 from binomial_bounds import at_most
 
 import hld
-from hld.metrics.ordered import FLOOR, ordered
+from hld.metrics.maps import FLOOR, ordered
 from hld.nulls.limit_law import limit_law
 from hld.references.circuit import CircuitReference
 from pcircuit import (

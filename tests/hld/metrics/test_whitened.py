@@ -6,8 +6,8 @@ import pytest
 import zoo
 
 import pcircuit
-from hld.metrics import whitened as module
-from hld.metrics.whitened import FINER, NEGLIGIBLE, RIDGE, whitened, whitened_fine
+from hld.metrics import maps as module
+from hld.metrics.maps import FINER, NEGLIGIBLE, RIDGE, whitened, whitened_fine
 from hld.references.circuit import CircuitReference
 from hld.references.rows import row_reference
 from pcircuit import Circuit, InputRegion, VTree

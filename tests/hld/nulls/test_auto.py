@@ -7,9 +7,9 @@ from binomial_bounds import at_most
 
 from hld import HLDTest
 from hld.nulls.auto import AutoNull, law_holds, settle
+from hld.nulls.drawn import score_of
 from hld.nulls.limit_law import law_of_values
 from hld.nulls.named import NullOptions
-from hld.nulls.score import score_of
 from hld.vectors.linear_maps import Scaled
 from pcircuit import rat_spn
 

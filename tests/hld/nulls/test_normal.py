@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from hld.nulls.limit_law import law_of_values
-from hld.nulls.normal import NormalLaw
+from hld.nulls.limit_law import NormalLaw, law_of_values
 
 
 def test_the_closed_form_is_the_papers():

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from hld.gchi2.three_moments import ThreeMoments
-from hld.nulls.exchangeable import normal_pvalue
-from hld.nulls.ranked_parts import ranked_numbers, ranked_parts
+from hld.nulls.exchangeable import normal_pvalue, ranked_numbers, ranked_parts
 from hld.vectors.linear_maps import Scaled
 
 PARTS = [np.array([0]), np.array([1, 2, 3]), np.array([4, 5]), np.array([6])]

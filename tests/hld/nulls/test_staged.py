@@ -7,10 +7,9 @@ from binomial_bounds import SURE, at_least, at_most
 from scipy.stats import binom
 
 from hld import exact_moments
-from hld.nulls import staged
+from hld.nulls import drawn as staged
+from hld.nulls.drawn import STOP, StagedTails, score_of
 from hld.nulls.limit_law import limit_laws
-from hld.nulls.score import score_of
-from hld.nulls.staged import STOP, StagedTails
 from hld.references.circuit import CircuitReference
 from hld.vectors.linear_maps import Scaled
 

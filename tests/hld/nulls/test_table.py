@@ -6,8 +6,8 @@ from binomial_bounds import at_most
 
 from hld.nulls import auto
 from hld.nulls.auto import auto_null
+from hld.nulls.drawn import RESOLVED, TableTails, _pvalue, table_of
 from hld.nulls.named import Context, NullOptions
-from hld.nulls.table import RESOLVED, TableTails, _pvalue, table_of
 from hld.references.rows import RowReference
 from hld.vectors.linear_maps import Scaled
 

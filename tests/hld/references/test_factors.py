@@ -7,9 +7,9 @@ import pytest
 
 import hld
 import pcircuit
-from hld.metrics import whitened as whitened_module
+from hld.metrics import maps as whitened_module
+from hld.metrics.maps import whitened
 from hld.metrics.named import build_metric
-from hld.metrics.whitened import whitened
 from hld.nulls.limit_law import limit_law
 from hld.references import covariances, rows
 from hld.references.circuit import CircuitReference

@@ -24,7 +24,7 @@ from hld.results.largest_dependence import (
     largest_dependence,
     mean_tail_bound,
 )
-from hld.results.shared_level import combined
+from hld.results.witnesses import combined
 
 EDGES = np.array([[0, 1], [1, 2]])
 

@@ -13,7 +13,7 @@ import hld
 from hld import HLDTest
 from hld.baselines import BaselineResult
 from hld.results.result import OfColumns
-from hld.results.shared_level import scaled_level
+from hld.results.witnesses import scaled_level
 from hld.tables.schemas.counts import compare_missing
 from pcircuit import sample
 

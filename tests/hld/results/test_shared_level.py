@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hld
 from hld.results.result import with_quality
-from hld.results.shared_level import combined, scaled_level
+from hld.results.witnesses import combined, scaled_level
 from hld.tables.schemas.counts import compare_missing
 from pcircuit import sample
 

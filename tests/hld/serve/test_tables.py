@@ -12,8 +12,7 @@ from live_server import bodies
 
 import hld
 from hld.serve import tables
-from hld.serve.limits import SPARE_COLUMNS, Limits
-from hld.serve.refusals import Refusal, refusal_of
+from hld.serve.limits import SPARE_COLUMNS, Limits, Refusal, refusal_of
 from hld.serve.tables import FORMS, SUMMARY_FORMS, form_of, read_columns, read_summary
 
 FRAME = pd.DataFrame(

@@ -4,10 +4,9 @@ import pytest
 from live_server import csv_bytes
 
 from hld.serve import work
-from hld.serve.limits import Limits
+from hld.serve.limits import Limits, Refusal
 from hld.serve.models import MOST_RESULTS, Models
 from hld.serve.pool import OutOfTime
-from hld.serve.refusals import Refusal
 
 LIMITS = Limits()
 

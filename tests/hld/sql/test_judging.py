@@ -13,7 +13,7 @@ from sql_tables import OPTIONS, counted, odd_table
 import hld
 import pcircuit
 from hld.results.distances import count_distances
-from hld.results.shared_level import combined
+from hld.results.witnesses import combined
 from hld.sql.judging import judge, judge_counts
 
 

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 import hld
 from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms, sample_norms
 from hld.references.kept_rows import KeptRows
-from hld.summaries.spread import (
+from hld.summaries.summing import (
     SKETCH,
     confirmed_by_spread,
     pooled_by_spread,

@@ -15,15 +15,15 @@ import pytest
 from tables import codes_of, column
 
 import hld
-from hld.tables.schemas.encoding import EncodingReport
-from hld.tables.schemas.learn_schema import fit_encoder
-from hld.tables.single_cells import (
+from hld.tables.cells import (
     is_blank,
     not_a_level,
     not_a_number,
     plain_value,
     reads_as_number,
 )
+from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.learn_schema import fit_encoder
 from hld.tables.times import is_missing
 
 # Missing and unseen values, equality by value

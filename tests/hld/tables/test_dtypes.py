@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import hld
+from hld.tables.cells import not_a_level
 from hld.tables.files.files import read_training
-from hld.tables.single_cells import not_a_level
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

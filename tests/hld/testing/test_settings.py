@@ -8,7 +8,7 @@ import pytest
 
 from hld.nulls.named import NULLS
 from hld.references.rows import FROM_ROWS, REFERENCES
-from hld.testing.settings import MISSING, Settings, usual_missing
+from hld.testing.calibration import MISSING, Settings, usual_missing
 
 PLAIN = {
     "null": "exact",

@@ -16,11 +16,16 @@ import hld
 import pcircuit
 from hld import HLDTest
 from hld.answers.column_shifts import column_shifts
-from hld.nulls.exchangeable import exchangeable_pvalue, leverages, normal_pvalue, symmetric_scores
-from hld.nulls.ranked_parts import ranked_parts
+from hld.nulls.exchangeable import (
+    exchangeable_pvalue,
+    leverages,
+    normal_pvalue,
+    ranked_parts,
+    symmetric_scores,
+)
 from hld.references.groups import group_reference, mean_of, no_features
-from hld.variation.deviations import Deviations
 from hld.variation.group_test import (
+    Deviations,
     GroupContext,
     GroupTest,
     group_test,

@@ -11,8 +11,7 @@ from dependent_rows import markov, uneven, variance_ratio
 
 import hld
 import pcircuit
-from hld.nulls.exchangeable import exchangeable_pvalue
-from hld.nulls.ranked_parts import ranked_parts
+from hld.nulls.exchangeable import exchangeable_pvalue, ranked_parts
 from hld.references.stretches import stretch_reference
 from hld.variation.time_test import INDEPENDENT_ROWS, RISK, TimeTest, time_test
 from hld.vectors.row_vectors import column_units

@@ -10,10 +10,9 @@ from matplotlib.patches import Circle, FancyBboxPatch, PathPatch
 
 import pcircuit
 from pcircuit import VTree
-from pcircuit.pictures import canvas
-from pcircuit.pictures.canvas import axes_or_new, check_axes, draw
+from pcircuit.pictures import scene as canvas
 from pcircuit.pictures.circuits import circuit_scene
-from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
+from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text, axes_or_new, check_axes, draw
 
 ZOO = zoo.circuits()
 SHAPES = (

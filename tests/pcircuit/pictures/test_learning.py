@@ -9,8 +9,7 @@ import zoo
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 from pcircuit.pictures.circuits import vtree_scene
-from pcircuit.pictures.scene import VERMILLION
-from pcircuit.pictures.svg import page
+from pcircuit.pictures.scene import VERMILLION, page
 
 ZOO = zoo.circuits()
 COINS = ZOO["two_coins"]

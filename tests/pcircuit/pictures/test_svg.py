@@ -7,8 +7,7 @@ import pytest
 
 from pcircuit import VTree
 from pcircuit.pictures.circuits import vtree_scene
-from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
-from pcircuit.pictures.svg import LEAST_WIDTH, page, svg
+from pcircuit.pictures.scene import LEAST_WIDTH, Box, Curve, Disc, Scene, Text, page, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 SHAPES = (

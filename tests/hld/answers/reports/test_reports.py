@@ -10,7 +10,6 @@ from pages import check_nesting, facts, table_rows
 
 import hld
 from hld.answers.pair_shifts import PairShift
-from hld.answers.reports.audit_report import audit_report
 from hld.answers.reports.batch_report import (
     MOST_CARDS,
     PLAIN,
@@ -18,8 +17,8 @@ from hld.answers.reports.batch_report import (
     _verdict,
     batch_report,
 )
-from hld.answers.reports.pictures import heat_tables
-from hld.answers.reports.segments_report import MOST_ROWS, picture, segments_report
+from hld.answers.reports.page import heat_tables
+from hld.answers.reports.segments_report import MOST_ROWS, audit_report, picture, segments_report
 from hld.answers.segments import SegmentsResult
 from hld.comparing.audit import AuditResult, AuditRow
 from hld.metrics.named import METRICS

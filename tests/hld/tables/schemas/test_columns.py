@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import FINITE, codes_of, column
 
-from hld.tables.schemas.bin_edges import FEWEST, bin_edges, mark_texts
-from hld.tables.schemas.columns import LevelColumn, fit_column, narrowed_column
+from hld.tables.schemas.columns import (
+    FEWEST,
+    LevelColumn,
+    bin_edges,
+    fit_column,
+    mark_texts,
+    narrowed_column,
+)
 from hld.tables.schemas.learn_schema import fit_encoder
 
 # Kinds of columns

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 import hld
-from hld.results.shared_level import combined
+from hld.results.witnesses import combined
 from hld.tables.schemas.counts import (
     MISSING_SHARE,
     MOST_VALUES,

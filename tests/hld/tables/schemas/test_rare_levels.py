@@ -9,8 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from hld.tables.schemas.learn_schema import fit_encoder
-from hld.tables.schemas.rare_levels import digest, digest_set, digests_of, is_rare
-from hld.tables.schemas.single_precision import spans
+from hld.tables.schemas.rare_levels import digest, digest_set, digests_of, is_rare, spans
 
 
 def rows(N, seed):
