@@ -7,9 +7,9 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.serve.limits import Limits
-from hld.serve.models import Models
-from hld.serve.work import observe_rows, warm_up
+from hld.apps.serve.limits import Limits
+from hld.apps.serve.models import Models
+from hld.apps.serve.work import observe_rows, warm_up
 
 pcircuit.warm_up()
 rng = np.random.default_rng(0)

@@ -58,7 +58,7 @@ SESSIONS = {
     "pcircuit.fit_em(pcircuit.hclt(rows, 4, rng=0), rows, num_epochs=10, n_jobs=1)",
     "a service: 200 batches of 100 rows": TEST + "for _ in range(200): test(rows[:100])",
     "a monitor: 1,000 single rows": TEST + "for row in rows: monitor.update(row[None])",
-    "first `hld test` of a million rows": "from hld.command import main\n"
+    "first `hld test` of a million rows": "from hld.apps.command import main\n"
     "main(['test', sys.argv[1], sys.argv[2]])",
 }
 MADE = """

@@ -121,8 +121,8 @@ def request():
 
     import pandas
 
-    from hld.serve.limits import Limits
-    from hld.serve.work import judge_table
+    from hld.apps.serve.limits import Limits
+    from hld.apps.serve.work import judge_table
 
     detector, drawn = fitted(has_holes=True)
     results = SimpleNamespace(keep=lambda result: "id")

@@ -36,9 +36,9 @@ STAGES = {
     "EM": ["pcircuit.fit_em"],
     "reference": ["hld.references.rows.row_reference"],
     "metrics": ["hld.testing.calibration.build_metric"],
-    "laws": ["hld.nulls.auto.limit_laws"],
-    "joint law": ["hld.nulls.auto.combined"],
-    "draws": ["hld.nulls.auto.settle"],
+    "laws": ["hld.laws.auto.limit_laws"],
+    "joint law": ["hld.laws.auto.combined"],
+    "draws": ["hld.laws.auto.settle"],
     "rest": ["hld.detector.learning.build_test"],
 }
 CALIBRATION = ("reference", "metrics", "laws", "joint law", "draws", "rest")

@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 
 import hld
-from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.laws.exchangeable import exchangeable_pvalue
 from hld.references import group_statistics
 from hld.references.group_statistics import Cells
 from hld.references.groups import GroupReference, split_groups
-from hld.variation.group_test import Deviations, GroupTest, without_rounding
+from hld.testing.variation.group_test import Deviations, GroupTest, without_rounding
 
 from .paper import datasets
 

@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import hld
-from hld.nulls.exchangeable import ranked_parts
+from hld.laws.exchangeable import ranked_parts
 
 from .measure import markdown, show
 

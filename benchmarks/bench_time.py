@@ -15,10 +15,10 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.nulls.exchangeable import ranked_parts
+from hld.features.row_vectors import column_units
+from hld.laws.exchangeable import ranked_parts
 from hld.references.stretches import FEWEST_STRETCHES, stretch_reference
-from hld.variation.time_test import TimeTest
-from hld.vectors.row_vectors import column_units
+from hld.testing.variation.time_test import TimeTest
 
 from .measure import markdown, show
 

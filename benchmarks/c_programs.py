@@ -5,8 +5,8 @@ import subprocess
 
 import numpy as np
 
-from hld.export.c_source import c_source
-from hld.export.plan import plan_of
+from hld.apps.export.c_source import c_source
+from hld.apps.export.plan import plan_of
 
 STRICT = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC")
 PVALUES = ("pvalue", "distance", "missing", "new_values", "count", "dependence")

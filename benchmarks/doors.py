@@ -25,8 +25,8 @@ from pandas.api.types import is_numeric_dtype
 
 import hld
 import hld.sql
-from hld.command.judging import is_large
-from hld.export.plan import codes_of
+from hld.apps.command.judging import is_large
+from hld.apps.export.plan import codes_of
 
 from .c_programs import compiled
 from .paper import datasets

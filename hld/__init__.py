@@ -12,23 +12,23 @@ if TYPE_CHECKING:  # what editors and type checkers see
     # isort: off
     from hld import baselines as baselines, gchi2 as gchi2
     from hld.answers import plots as plots
-    from hld.comparing.audit import AuditResult as AuditResult, audit as audit
+    from hld.detector.comparing.audit import AuditResult as AuditResult, audit as audit
     from hld.baselines.mmd import (
         MMDResult as MMDResult,
         MMDTest as MMDTest,
         mmd_squared as mmd_squared,
     )
     from hld.detector.chunks import judge_chunks as judge_chunks
-    from hld.comparing.two_sample import (
+    from hld.detector.comparing.two_sample import (
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,
     )
     from hld.detector.density import CircuitDensity as CircuitDensity
     from hld.detector.detector import HLDDetector as HLDDetector
     from hld.detector.detector import load as load, save as save
-    from hld.planning.alternatives import Edit as Edit
-    from hld.planning.of_tables import Plan as Plan, plan as plan
-    from hld.results.result import HLDResult as HLDResult
+    from hld.testing.planning.alternatives import Edit as Edit
+    from hld.testing.planning.of_tables import Plan as Plan, plan as plan
+    from hld.witnesses.result import HLDResult as HLDResult
     from hld.tables.schemas.encoder import TableEncoder as TableEncoder
     from hld.tables.schemas.learn_schema import (
         calendar_columns as calendar_columns,
@@ -37,16 +37,16 @@ if TYPE_CHECKING:  # what editors and type checkers see
     )
     from hld.tables.schemas.quality import DataQuality as DataQuality
     from hld.tables.schemas.schema import ColumnSchema as ColumnSchema, TableSchema as TableSchema
-    from hld.sequential.monitor import Monitor as Monitor, MonitorResult as MonitorResult
-    from hld.summaries.of_tables import arrow_summarizer as arrow_summarizer
-    from hld.summaries.summary import BatchSummary as BatchSummary
+    from hld.testing.sequential.monitor import Monitor as Monitor, MonitorResult as MonitorResult
+    from hld.testing.summaries.of_tables import arrow_summarizer as arrow_summarizer
+    from hld.testing.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest
     from hld.testing.many_batches import (
         BatchesResult as BatchesResult,
         test_batches as test_batches,
     )
-    from hld.vectors.distances import distance as distance
-    from hld.vectors.distances import likelihood_vectors as likelihood_vectors
+    from hld.features.distances import distance as distance
+    from hld.features.distances import likelihood_vectors as likelihood_vectors
     from pcircuit import (
         Moments as Moments,
         exact_moments as exact_moments,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     )
 
 _NAMES = {  # module -> public names in it; the same for editors and type checkers above
-    "comparing.audit": (
+    "detector.comparing.audit": (
         "AuditResult",
         "audit",
     ),
@@ -63,7 +63,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "MMDTest",
         "mmd_squared",
     ),
-    "comparing.two_sample": (
+    "detector.comparing.two_sample": (
         "TwoSampleResult",
         "two_sample",
     ),
@@ -74,12 +74,12 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "load",
         "save",
     ),
-    "planning.alternatives": ("Edit",),
-    "planning.of_tables": (
+    "testing.planning.alternatives": ("Edit",),
+    "testing.planning.of_tables": (
         "Plan",
         "plan",
     ),
-    "results.result": ("HLDResult",),
+    "witnesses.result": ("HLDResult",),
     "tables.schemas.encoder": ("TableEncoder",),
     "tables.schemas.learn_schema": (
         "calendar_columns",
@@ -91,18 +91,18 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "ColumnSchema",
         "TableSchema",
     ),
-    "sequential.monitor": (
+    "testing.sequential.monitor": (
         "Monitor",
         "MonitorResult",
     ),
-    "summaries.of_tables": ("arrow_summarizer",),
-    "summaries.summary": ("BatchSummary",),
+    "testing.summaries.of_tables": ("arrow_summarizer",),
+    "testing.summaries.summary": ("BatchSummary",),
     "testing.goodness_of_fit": ("HLDTest",),
     "testing.many_batches": (
         "BatchesResult",
         "test_batches",
     ),
-    "vectors.distances": ("distance", "likelihood_vectors"),
+    "features.distances": ("distance", "likelihood_vectors"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")

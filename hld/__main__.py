@@ -1,6 +1,6 @@
-"""``python -m hld``: the command line, see `hld.command.parser`."""
+"""``python -m hld``: the command line, see `hld.apps.command.parser`."""
 
-from hld.command import run
+from hld.apps.command import run
 
 if __name__ == "__main__":
     run()

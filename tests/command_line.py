@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hld.command.parser import main
+from hld.apps.command.parser import main
 
 SCHEMAS = pathlib.Path(__file__).resolve().parents[1] / "docs" / "json"
 

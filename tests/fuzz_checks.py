@@ -22,10 +22,10 @@ import pcircuit
 from hld import gchi2
 from hld.detector import file as detector_file
 from hld.detector.detector import HLDDetector
-from hld.nulls.auto import AutoNull
-from hld.nulls.joint import JointNull
-from hld.nulls.limit_law import LimitLaw
-from hld.sequential import monitor as monitor_file
+from hld.laws.auto import AutoNull
+from hld.laws.joint import JointNull
+from hld.laws.limit_law import LimitLaw
+from hld.testing.sequential import monitor as monitor_file
 from pcircuit.io import archive, circuit_file
 from pcircuit.io.circuit_file import from_arrays, to_arrays
 from pcircuit.moments.means import unit_means

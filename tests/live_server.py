@@ -101,11 +101,11 @@ class Client:
 @contextlib.contextmanager
 def served(paths, *, token=None, limits=None, watch_seconds=0.0, **options):
     """The address of a service in a thread, and its `Service`."""
-    from hld.serve.app import Service
-    from hld.serve.limits import Limits
-    from hld.serve.models import Models
-    from hld.serve.server import address_of, opened_socket, server_of
-    from hld.serve.work import warm_up
+    from hld.apps.serve.app import Service
+    from hld.apps.serve.limits import Limits
+    from hld.apps.serve.models import Models
+    from hld.apps.serve.server import address_of, opened_socket, server_of
+    from hld.apps.serve.work import warm_up
 
     limits = limits or Limits(workers=2)
     service = Service(Models(paths, **options), limits, token)

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from hld.answers.profile import profile_of
-from hld.results.count_law import merged_codes
 from hld.sql.slots import counted_column
 from hld.sql.tables import TableInDatabase
+from hld.witnesses.count_law import merged_codes
 
 OPTIONS = {"num_latents": 2, "num_epochs": 3, "num_resamples": 99, "max_categories": 6}
 QUOTES = [

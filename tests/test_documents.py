@@ -16,7 +16,7 @@ from test_layers import ROOMS
 
 import hld
 from benchmarks.module_visits import Trace, mixed_table
-from hld.command.arguments import COMMANDS
+from hld.apps.command.arguments import COMMANDS
 
 matplotlib.use("Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -38,7 +38,7 @@ PATH = re.compile(
     r"`((?:pcircuit|hld|tests|docs|benchmarks|examples)/[\w./-]*\w\.(?:py|md|json|txt))`"
 )
 TO_BE_WRITTEN = {
-    "hld/metrics/wide.py",
+    "hld/witnesses/metrics/wide.py",
     "pcircuit/io/units.py",
     "pcircuit/operations/odds.py",
 }  # by who follows a worked example
@@ -135,8 +135,8 @@ def test_python_code_runs_and_prints_what_the_page_says(page, tmp_path, monkeypa
         return
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     monkeypatch.chdir(tmp_path)  # some write files
-    monkeypatch.setattr("hld.command.arguments.COMMANDS", dict(COMMANDS))
-    monkeypatch.setattr("hld.command.models.size", None, raising=False)
+    monkeypatch.setattr("hld.apps.command.arguments.COMMANDS", dict(COMMANDS))
+    monkeypatch.setattr("hld.apps.command.models.size", None, raising=False)
     for command, module in (("python", ""), ("hld", "-m hld")):  # as a shell finds them
         program = tmp_path / "bin" / command
         program.parent.mkdir(exist_ok=True)

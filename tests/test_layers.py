@@ -38,8 +38,8 @@ PATHS = [
     for package in PACKAGES
     for path in sorted((ROOT / package).rglob("*.py"))
 ]
-# a room may import the rooms above it only; "core" is what lies beside the folders, "nulls.ranks" the file
-# hld/nulls/ranks.py
+# a room may import the rooms above it only; "core" is what lies beside the folders, "laws.ranks" the folder
+# hld/laws/ranks.py
 CORE = "core"
 ROOMS = {  # as in docs/architecture.md
     "pcircuit": [
@@ -56,29 +56,30 @@ ROOMS = {  # as in docs/architecture.md
     ],
     "hld": [
         "tables",
-        "vectors",
+        "features",
         "gchi2",
         "references",
-        "metrics",
-        "nulls.ranks",
-        "nulls",
+        "witnesses.metrics",
+        "laws.ranks",
+        "laws",
         "answers",
-        "summaries",
-        "results",
-        "planning",
+        "testing.summaries",
+        "witnesses",
+        "testing.planning",
         "testing",
-        "variation",
-        "conditional",
-        "sequential",
+        "testing.variation",
+        "testing.conditional",
+        "testing.sequential",
         "baselines",
         "detector",
-        "comparing",
+        "detector.comparing",
         "answers.reports",
         "dask",
         "sql",
-        "export",
-        "serve",
-        "command",
+        "apps",
+        "apps.export",
+        "apps.serve",
+        "apps.command",
         "__main__",
     ],
 }
@@ -371,7 +372,7 @@ def offences(path):
             yield node.lineno, name
         if name in {"np.load", "numpy.load"} and "allow_pickle" not in options:
             yield node.lineno, f"{name} without allow_pickle"
-        if name == "print" and path.parts[1] not in ("command", "__main__.py"):
+        if name == "print" and path.parts[1] not in ("apps", "__main__.py"):
             yield node.lineno, name
 
 

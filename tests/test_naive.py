@@ -13,7 +13,7 @@ from binomial_bounds import SURE, at_least, at_most
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from hld.vectors import distances
+from hld.features import distances
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, select_nodes
 from pcircuit.inference import flows, likelihood, sampling
 from pcircuit.operations import products

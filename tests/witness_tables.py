@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hld.results.witnesses import combined
+from hld.witnesses.witnesses import combined
 
 EVIL = ["*/ int x;", "a\\", "??/", "\u2028\n", 'q"']
 CALM = {}

@@ -5,7 +5,7 @@ study does: pictures need rows, which results do not hold.
 
 *Localization.* The paper's text speaks of circuits of 0, 7 and 6 and batches of 6, 8 and 9, and names two pairs, 0-8
 and 0-6; the source does not hold its four panels.  Drawn are these two, 7-9 and 6-8: mean image of the ID class, mean
-image of the OOD class, share of each pixel in the squared statistic (`hld.results.localization`), and how many of
+image of the OOD class, share of each pixel in the squared statistic (`hld.witnesses.localization`), and how many of
 the TOP nodes with the largest contribution have the pixel in their scope, nodes of more than LARGEST_SCOPE pixels left
 out: they hold most of the image.
 """

@@ -20,7 +20,7 @@ from scipy.special import ndtri
 
 import hld
 from hld.baselines.peers import median_bandwidth, rejection_threshold
-from hld.metrics.maps import RIDGE
+from hld.witnesses.metrics.maps import RIDGE
 
 from .errors import Outcome, above_ties
 from .kernels import mean_kernels, median_difference, pack_rows

@@ -5,7 +5,7 @@
 
 A detector takes seconds to calibrate, and choosing among metrics takes many detectors.  So here each table is learned
 once, and of every batch only its mean vector is computed; each combination of metrics is the harmonic mean of their
-scores, as the detector combines them (`hld.nulls.drawn`), and rejects what lies beyond the 95 % quantile of unshifted
+scores, as the detector combines them (`hld.laws.drawn`), and rejects what lies beyond the 95 % quantile of unshifted
 batches (at equal size), or what has a p-value of at most 0.05 (at nominal size, which `bench_level` measures).
 
 The tables are two halves: their names in alphabetical order, every other one, are for choosing (CHOOSING), the others
@@ -19,30 +19,30 @@ import numpy as np
 import hld
 import pcircuit
 from hld.answers.table_facts import batch_profile, held_of, new_marks, quality_of
-from hld.metrics.named import DEFAULT, build_metric
-from hld.nulls.auto import PILOT_ROWS
-from hld.nulls.drawn import score_of
-from hld.nulls.joint import harmonic_mean
-from hld.nulls.limit_law import limit_laws
+from hld.features.row_products import squared_distances
+from hld.features.score_features import score_features
+from hld.laws.auto import PILOT_ROWS
+from hld.laws.drawn import score_of
+from hld.laws.joint import harmonic_mean
+from hld.laws.limit_law import limit_laws
 from hld.references.rows import row_reference
-from hld.results.distances import SHARE as LEVELS_SHARE
-from hld.results.distances import levels
-from hld.results.largest_count import SHARE as COUNTS_SHARE
-from hld.results.largest_count import largest_count
-from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
-from hld.results.largest_dependence import largest_dependence
-from hld.results.row_ranks import row_ranks
-from hld.results.witnesses import combined
 from hld.tables.schemas.counts import NEW_SHARE
-from hld.vectors.row_products import squared_distances
-from hld.vectors.score_features import score_features
+from hld.witnesses.distances import SHARE as LEVELS_SHARE
+from hld.witnesses.distances import levels
+from hld.witnesses.largest_count import SHARE as COUNTS_SHARE
+from hld.witnesses.largest_count import largest_count
+from hld.witnesses.largest_dependence import SHARE as DEPENDENCES_SHARE
+from hld.witnesses.largest_dependence import largest_dependence
+from hld.witnesses.metrics.named import DEFAULT, build_metric
+from hld.witnesses.row_ranks import row_ranks
+from hld.witnesses.witnesses import combined
 
 from .pieces import run
 from .shifts import SHIFTS, columns_for, fresh_batches, shifted_batches
 from .tables import TABLES, load_source
 
 HELD_BACK, CHOOSING = sorted(TABLES)[::2], sorted(TABLES)[1::2]
-COUNTS = "counts"  # the largest difference of a single count, `hld.results.largest_count`, with a share of the level
+COUNTS = "counts"  # the largest difference of a single count, `hld.witnesses.largest_count`, with a share of the level
 EVERY = (*DEFAULT, "whitened_fine", "score", "ordered")
 COMBINED = {
     "four": DEFAULT,
@@ -84,7 +84,7 @@ COMBINED |= {
 LEVELS, ODD = (
     "levels",
     ("magnitude", "likelihood"),
-)  # `hld.results.distances`, `hld.results.row_ranks`
+)  # `hld.witnesses.distances`, `hld.witnesses.row_ranks`
 COMBINED |= {
     f"+ counts + dependences + new + levels + {share:.0%} odd rows": (
         *(*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES, DEPENDENCES_SHARE, NEW, NEW_SHARE),

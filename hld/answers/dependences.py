@@ -1,7 +1,7 @@
 r"""What changed dependences say: the mean association of each pair, and the column that most likely moved.
 
 **Mean associations.**  The association a_ij of two values is their log-likelihood ratio against independence under
-the circuit (`hld.results.largest_dependence`).  Its mean over a batch falls when the dependence is lost, to the mean
+the circuit (`hld.witnesses.largest_dependence`).  Its mean over a batch falls when the dependence is lost, to the mean
 over the products of both frequencies.  Without a shift the batch is T of N = n + T rows, drawn without replacement,
 so the difference of its mean from that of all has the variance n / (N T) times that of the rows, and
 

@@ -104,7 +104,7 @@ def localisation_map(localisation: Any, shape: tuple[int, int], ax: Any = None) 
 
     Parameters
     ----------
-    localisation : hld.results.localization.Localization
+    localisation : hld.witnesses.localization.Localization
         Result of ``HLDResult.localize``.
     shape : tuple of two int
         Height and width, H W = V.
@@ -124,7 +124,7 @@ def localisation_map(localisation: Any, shape: tuple[int, int], ax: Any = None) 
 
     Examples
     --------
-    >>> from hld.results.localization import Localization
+    >>> from hld.witnesses.localization import Localization
     >>> found = Localization((), np.array([0.1, 0.3, 0.0, 0.0]))
     >>> ax = localisation_map(found, (2, 2), new_figure((4, 3)).add_subplot())
     >>> ax.get_images()[0].get_array().round(2).tolist()
@@ -154,7 +154,7 @@ def variable_shares(
 
     Parameters
     ----------
-    localisation : hld.results.localization.Localization
+    localisation : hld.witnesses.localization.Localization
         Result of ``HLDResult.localize``.
     names : sequence of V str
         Names of the variables.
@@ -176,7 +176,7 @@ def variable_shares(
 
     Examples
     --------
-    >>> from hld.results.localization import Localization
+    >>> from hld.witnesses.localization import Localization
     >>> found = Localization((), np.array([0.1, 0.3]))
     >>> ax = variable_shares(found, ["age", "income"], new_figure((4, 3)).add_subplot())
     >>> [label.get_text() for label in ax.get_yticklabels()]

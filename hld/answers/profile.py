@@ -5,7 +5,7 @@ A p-value says that a batch departs; its counts say how.  For N rows of codes a 
     counts[v][c]        rows with category c in column v, and after the categories the rows where v is missing
     pairs[e][i, j]      rows with categories i and j in the two columns of edge e
 
-    odd[s][b]           rows with the number s in bin b (`hld.vectors.odd_rows`), in batches where it is known
+    odd[s][b]           rows with the number s in bin b (`hld.features.odd_rows`), in batches where it is known
 
 for the edges of a tree over the columns, the Chow-Liu tree of the training rows: these pairs are the most strongly
 dependent.  Profiles of parts of a table add up.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.answers.column_shifts import UNSEEN, percent
+from hld.features.odd_rows import ODDNESS
 from hld.tables.shown_names import in_one_line
-from hld.vectors.odd_rows import ODDNESS
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift

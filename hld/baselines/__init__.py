@@ -13,7 +13,7 @@ from hld.baselines.peers import (
     typicality,
     typicality_test,
 )
-from hld.nulls.ranks.monte_carlo import rejection_threshold
+from hld.laws.ranks.monte_carlo import rejection_threshold
 
 __all__ = [
     "BaselineResult",

@@ -48,8 +48,8 @@ from numpy.typing import ArrayLike
 import hld.gchi2 as gchi2
 import pcircuit
 from hld.baselines.peers import BaselineResult
-from hld.nulls.ranks.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
-from hld.vectors.row_vectors import check_rows, complete
+from hld.features.row_vectors import check_rows, complete
+from hld.laws.ranks.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from pcircuit.arguments import (
     check_choice,
     check_fraction,

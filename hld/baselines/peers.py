@@ -46,9 +46,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.nulls.null import check_verdict
-from hld.nulls.ranks.monte_carlo import monte_carlo_pvalue, rejection_threshold
-from hld.vectors.row_vectors import check_rows
+from hld.features.row_vectors import check_rows
+from hld.laws.null import check_verdict
+from hld.laws.ranks.monte_carlo import monte_carlo_pvalue, rejection_threshold
 from pcircuit.arguments import (
     check_choice,
     check_fraction,

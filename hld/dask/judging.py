@@ -3,8 +3,9 @@
     T, sum_t L(x_t)
 
 and at most 20,000 rows are all that the test needs (`hld.testing.row_sums`), so a batch of any size costs one pass
-where its rows are.  With a summary (`hld.summaries`) no row travels, and p-values are somewhat larger.  Sums of doubles
-depend on their order in the last digits; the order here is always that of the partitions, whichever worker is first.
+where its rows are.  With a summary (`testing.summaries`) no row travels, and p-values are somewhat larger.  Sums of
+doubles depend on their order in the last digits; the order here is always that of the partitions, whichever worker is
+first.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any, cast
 from hld.dask.partitions import computed_sum, need_dask, partitions_of
 from hld.detector.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
 from hld.detector.detector import HLDDetector
-from hld.results.result import HLDResult
-from hld.summaries.summary import BatchSummary
+from hld.testing.summaries.summary import BatchSummary
+from hld.witnesses.result import HLDResult
 from pcircuit.arguments import check_fraction
 
 

@@ -26,11 +26,11 @@ from hld.detector.detector import (
 )
 from hld.detector.estimator import check_fitted
 from hld.references.group_statistics import joined_cells
-from hld.results.result import HLDResult, with_quality
-from hld.results.witnesses import witnesses_of
 from hld.tables.cells import read_table
 from hld.tables.schemas.encoding import EncodingReport
 from hld.testing.row_sums import RowSums, RowTotals
+from hld.witnesses.result import HLDResult, with_quality
+from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_fraction
 
 

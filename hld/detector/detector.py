@@ -35,11 +35,6 @@ from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
 from hld.detector.learning import learn_detector
 from hld.detector.options import check_options
-from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.results.result import HLDResult, with_quality
-from hld.results.witnesses import witnesses_of
-from hld.summaries.of_tables import facts_of, summarize_chunks
-from hld.summaries.summary import BatchSummary, check_summary
 from hld.tables.cells import objects_of, read_table
 from hld.tables.column_names import table_called
 from hld.tables.drawing import condition_probability
@@ -47,6 +42,11 @@ from hld.tables.factored import whole_cells
 from hld.tables.schemas.schema import GROUPING
 from hld.tables.shown_names import listed
 from hld.tables.times import is_missing
+from hld.testing.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
+from hld.testing.summaries.of_tables import facts_of, summarize_chunks
+from hld.testing.summaries.summary import BatchSummary, check_summary
+from hld.witnesses.result import HLDResult, with_quality
+from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_flag, check_fraction
 from pcircuit.io.archive import read_object, write_archive
 
@@ -85,7 +85,7 @@ class HLDDetector(Estimator):
         What is known of the columns; the rest is learned.
     covariates : sequence of column names or positions, optional
         Columns that may move: batches are then tested for whether the others given these are as learned
-        (`hld.conditional`), and results say which of the two moved.
+        (`hld.testing.conditional`), and results say which of the two moved.
     missingness : bool, default True
         Whether shares of missing values and numbers of new values are tested, too, and count in the p-value
         (`schemas.counts`, `schemas.counts`).
@@ -94,7 +94,7 @@ class HLDDetector(Estimator):
     metric : "auto", "likelihoods" or see `HLDTest`, default "auto"
         "auto" combines "euclidean", "standardized", "marginals" and "whitened", and, if 25 or more rows are held out,
         "whitened_fine" and "score"; without input or sum units among `kinds` only those that do not need them.  With
-        held-out rows single counts, single dependences and odd rows are tested, too (`hld.results.witnesses`).
+        held-out rows single counts, single dependences and odd rows are tested, too (`hld.witnesses.witnesses`).
         "likelihoods" is the same without "score", which is not exported as C.
     null : see `HLDTest`, default "auto"
         By default drawn batches where T is small.
@@ -144,7 +144,7 @@ class HLDDetector(Estimator):
         Quantiles of the continuous columns, for values inside bins.
     new_values_ : hld.tables.schemas.counts.KeptValues or None
         How often held-out rows have values that learning did not show; None if no rows were held out.
-    watched_ : hld.vectors.row_scores.WatchedRows or None
+    watched_ : hld.features.row_scores.WatchedRows or None
         What `Monitor` compares rows of a stream by, and counts of the held-out rows; None if no rows were held out.
     n_features_in_ : int
         Columns of the training table.
@@ -234,12 +234,12 @@ class HLDDetector(Estimator):
             For compatibility with scikit-learn.
         groups : column name or position, or (n,) array_like, optional
             Day, site or customer of each row: a batch is then tested as a group like those before, which differ from
-            each other by nature (`hld.variation`).  The column is not learned.  Half of the groups, or 19 if that is
-            more, are held out of learning, and a batch is compared with them.
+            each other by nature (`testing.variation`).  The column is not learned.  Half of the groups, or 19 if that
+            is more, are held out of learning, and a batch is compared with them.
         order : "time", optional
             The rows are in order of time, without gaps, and resemble their neighbours: batches of successive rows are
             compared with stretches of the later half, and the earlier half is learned from.  A warning names gaps that
-            a column of dates shows, or dates that are not in order (`hld.variation.clock`).
+            a column of dates shows, or dates that are not in order (`hld.testing.variation.clock`).
         progress : bool
             Show each step and a bar of the epochs on standard error, if that is a terminal.
         learner : callable, optional
@@ -408,7 +408,7 @@ class HLDDetector(Estimator):
         return summarize_chunks(self, [table])
 
     def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
-        """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`.
+        """Probability that T rows of an alternative are called shifted: see `planning.of_tables.power_of_table`.
 
         Parameters
         ----------
@@ -440,7 +440,7 @@ class HLDDetector(Estimator):
         return power_of_table(self, alternative, T, alpha)
 
     def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> Any:
-        """Rows with which an alternative is found: see `hld.planning.of_tables.sample_size_of_table`.
+        """Rows with which an alternative is found: see `hld.testing.planning.of_tables.sample_size_of_table`.
 
         Parameters
         ----------
@@ -464,7 +464,7 @@ class HLDDetector(Estimator):
         return sample_size_of_table(self, alternative, power, alpha)
 
     def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
-        """How much more frequent levels have to get: see `hld.planning.of_tables.detectable_of_table`.
+        """How much more frequent levels have to get: see `hld.testing.planning.of_tables.detectable_of_table`.
 
         Parameters
         ----------

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from hld.answers.for_programs import data_frame
+from hld.features.odd_rows import log_typicality
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
 from hld.tables.drawing import as_learned, draw_rows
-from hld.vectors.odd_rows import log_typicality
 
 WIDTH = re.compile(r"`table` has (\d+) columns, expected (\d+) ")
 ODD_SHARE = 0.05  # of rows that follow the reference, at most, which `predict` calls odd
@@ -87,7 +87,7 @@ class Estimator:
     def score_samples(self, table: Any) -> np.ndarray:
         """Natural log-likelihood of each row under the circuit; larger is more typical.
 
-        Of a detector less e where a number lies e units beyond the range of training: see `hld.vectors.odd_rows`.
+        Of a detector less e where a number lies e units beyond the range of training: see `hld.features.odd_rows`.
 
         Parameters
         ----------

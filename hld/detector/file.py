@@ -10,7 +10,7 @@ Writing is atomic and reading trusts nothing, see `pcircuit.io.archive`.
 Whether the parts of a detector that was read from a file can belong together.
 
 Each part checks itself when it is read: the encoder its columns, the circuit its regions, a metric its map, a null its
-numbers against the metric and the standard deviations (`hld.nulls.named.Context`).  Here the parts are checked against
+numbers against the metric and the standard deviations (`hld.laws.named.Context`).  Here the parts are checked against
 one another:
 
 * names    header and arrays have exactly the entries of the format
@@ -43,9 +43,12 @@ import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
-from hld.conditional.conditional_test import ConditionalTest
 from hld.detector.options import plain_params, read_params
-from hld.nulls.named import NULLS, Context
+from hld.features.linear_maps import read_map
+from hld.features.row_scores import WatchedRows
+from hld.features.row_vectors import RowVectors, bounded_array
+from hld.features.score_features import FLOOR, ScoreFeatures
+from hld.laws.named import NULLS, Context
 from hld.references.circuit import CircuitReference
 from hld.references.kept_rows import KeptRows
 from hld.references.rows import FROM_ROWS
@@ -53,13 +56,10 @@ from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.values import ValueTables, is_binned
 from hld.testing.calibration import Calibration, Settings, refuse_scale
+from hld.testing.conditional.conditional_test import ConditionalTest
 from hld.testing.goodness_of_fit import HLDTest
-from hld.variation.group_test import GroupTest
-from hld.variation.time_test import TimeTest
-from hld.vectors.linear_maps import read_map
-from hld.vectors.row_scores import WatchedRows
-from hld.vectors.row_vectors import RowVectors, bounded_array
-from hld.vectors.score_features import FLOOR, ScoreFeatures
+from hld.testing.variation.group_test import GroupTest
+from hld.testing.variation.time_test import TimeTest
 from pcircuit.circuit import check_distribution
 from pcircuit.inference.densities import bounded
 from pcircuit.io.archive import (

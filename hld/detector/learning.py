@@ -1,7 +1,7 @@
 """What `HLDDetector.fit` computes, in the order in which it is computed.
 
     table -> columns                   `hld.tables.cells`              read once
-          -> rows to learn from, kept  `hld.variation.clock`        nothing below sees the kept ones but the test
+          -> rows to learn from, kept  `variation.clock`        nothing below sees the kept ones but the test
           -> schema, encoder           `schemas.learn_schema`      from the rows to learn from
           -> tree, start values, EM    `pcircuit`                      from the same rows
           -> test, judge               `hld.detector.own_test`          against the kept rows
@@ -20,17 +20,14 @@ import numpy as np
 
 import pcircuit
 from hld.answers.table_facts import table_facts
-from hld.conditional.conditional_test import build_judge
-from hld.conditional.covariates import covariate_mask
-from hld.conditional.held_counts import row_events
 from hld.detector.estimator import row_offset
 from hld.detector.file import check_storable
 from hld.detector.odd_columns import examine_columns, warn_of_repeated
 from hld.detector.options import BINS
 from hld.detector.own_test import build_test, warn_of_few
+from hld.features.odd_rows import log_typicality
+from hld.features.row_scores import watched_rows
 from hld.references.group_statistics import Cells, group_statistics
-from hld.results.count_law import with_laws
-from hld.results.largest_dependence import with_associations
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import is_sequence
 from hld.tables.schemas.counts import reference_rows
@@ -38,9 +35,12 @@ from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.tables.values import is_binned
-from hld.variation.dividing import divide
-from hld.vectors.odd_rows import log_typicality
-from hld.vectors.row_scores import watched_rows
+from hld.testing.conditional.conditional_test import build_judge
+from hld.testing.conditional.covariates import covariate_mask
+from hld.testing.conditional.held_counts import row_events
+from hld.testing.variation.dividing import divide
+from hld.witnesses.count_law import with_laws
+from hld.witnesses.largest_dependence import with_associations
 from pcircuit.arguments import check_generator, check_seed
 from pcircuit.inference.densities import bounded
 from pcircuit.learning.densities import with_families

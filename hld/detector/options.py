@@ -14,10 +14,10 @@ from functools import partial
 from numbers import Integral
 from typing import Any
 
-from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
-from hld.nulls.drawn import MOST_RESAMPLES
-from hld.nulls.named import NULLS, check_null_choice
+from hld.laws.drawn import MOST_RESAMPLES
+from hld.laws.named import NULLS, check_null_choice
 from hld.tables.schemas.schema import TableSchema
+from hld.witnesses.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
 from pcircuit.arguments import (
     check_choice,
     check_flag,

@@ -10,10 +10,10 @@ import numpy as np
 
 import pcircuit
 from hld.answers.words import least_text
-from hld.metrics.named import COMBINATIONS, default_metrics
 from hld.tables.shown_names import in_one_line
 from hld.testing.goodness_of_fit import HLDTest
-from hld.variation.time_test import TimeTest
+from hld.testing.variation.time_test import TimeTest
+from hld.witnesses.metrics.named import COMBINATIONS, default_metrics
 
 SHOWN_NAMES = 5
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns

@@ -6,11 +6,11 @@ Q = sum_j lambda_j chi2_1 has the cumulants c_1, 2 c_2 and 8 c_3 with c_k = sum_
 
 has the same three (Pearson's type III).  It costs one incomplete gamma function.  Its tails are within 10 % of those
 of `hld.gchi2` down to 1e-2 and too thin below, by up to a half at 1e-4.  So it serves as a scale where very many
-values are needed and their distribution is found by drawing (`hld.nulls.drawn`).
+values are needed and their distribution is found by drawing (`hld.laws.drawn`).
 
 With s = lambda_1, the most that it can be, the law is that of c_2 / lambda_1^2 weights lambda_1 and
 of the remaining sum spread infinitely thin.  Its tails below 5 % are wider than those of any weights with this
-largest one and these sums (`hld.nulls.ranks.confirmation`).
+largest one and these sums (`hld.laws.ranks.confirmation`).
 
 A factor v on the variance at unchanged mean multiplies the weights by v and their multiplicities by 1 / v.
 

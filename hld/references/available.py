@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hld.vectors.row_vectors import RowVectors, some_rows
+from hld.features.row_vectors import RowVectors, some_rows
 
 FEWEST = 30  # rows that have to show a node, unless half of them do
 BLOCK_VALUES = 20_000_000  # likelihoods that are held at a time

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.features.linear_maps import LinearMap, Stretched
+from hld.features.row_vectors import RowVectors
 from hld.references.covariances import DenseCovariance, RowCovariance, StretchedCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.vectors.linear_maps import LinearMap, Stretched
-from hld.vectors.row_vectors import RowVectors
 
 BLOCK_ROWS = 200_000  # rows drawn at a time
 BLOCK_VALUES = 500_000  # likelihoods of several batches that are held: a call for each takes longer than its work

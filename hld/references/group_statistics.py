@@ -13,7 +13,7 @@ group of n rows has these statistics, all functions of means over its rows, whic
 * of each column the shares of missing values and of values that learning did not show or beyond its range, as the
   arcsine of their roots; not the latter of dates, as each day is at its own;
 * likewise the shares of rows that are odd, by their magnitude, say: odder than 7/8, than 63/64 and than all of those
-  learned from, and far odder (`hld.vectors.odd_rows`).
+  learned from, and far odder (`hld.features.odd_rows`).
 
 A small constant beside the mean square, and the root of those of a pair, keeps all of them finite for a single row.
 None depends on the number of rows but by chance, so that a batch may have more rows than the groups.
@@ -24,9 +24,9 @@ V_g what the rows of the group itself can have moved it by,
 .. math:: t_g = \frac{|y_g - \bar y_{-g}|}{\sqrt{s_{-g}^2 N / (N - 1) + V_g}}, \qquad
           V_g = \frac{1}{k} \Bigl( v_g + \frac{(y_g - \bar y_{-g})^2}{k + 1} \Bigr),
 
-with k rows that show it and v_g the variance of one, as in `hld.variation.group_test`: T rows that all go one way count
+with k rows that show it and v_g the variance of one, as in `variation.group_test`: T rows that all go one way count
 as T and a half at most, and h of them that do as the root of h.  Each t is the same function of a group and of the set
-of all, and so is the largest, which is ranked (`hld.variation.group_test`).
+of all, and so is the largest, which is ranked (`hld.testing.variation.group_test`).
 
 **The law beyond the ranks** takes t of the batch for that of Student with min(4, G - 1) degrees of freedom, times the
 number of statistics (Bonferroni), from `FEWEST` groups on.  Groups need not be normal, but nothing guarantees it.
@@ -41,7 +41,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pcircuit
-from hld.vectors.odd_rows import ODDNESS, array_of_names, names_of_array, odd_edges
+from hld.features.odd_rows import ODDNESS, array_of_names, names_of_array, odd_edges
 from pcircuit.io.archive import check_names, finite_array
 
 FEWEST = 10  # groups from which on a law goes beyond the ranks

@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hld.features.row_vectors import RowVectors, bounded_array
 from hld.references.covariances import RowCovariance
-from hld.vectors.row_vectors import RowVectors, bounded_array
 from pcircuit.evidence import is_missing
 from pcircuit.io.archive import finite_array
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.features.row_vectors import RowVectors
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.vectors.row_vectors import RowVectors
 from pcircuit.evidence import is_missing
 
 BLOCK_VALUES = 500_000  # likelihoods of several batches that are held

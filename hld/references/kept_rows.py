@@ -6,7 +6,7 @@ With u_i the differences of the k rows from their mean, as a metric F shows them
     (1/k) sum_i |F u_i|^4              how heavy their tails are
     max_i |F u_i|^2                    how far out the farthest is
 
-for each metric, for the check by a batch's own rows (`hld.nulls.ranks.confirmation`); and for batches with
+for each metric, for the check by a batch's own rows (`hld.laws.ranks.confirmation`); and for batches with
 holes (`hld.references.available`) the covariance S where it is formed, and, if the rows had holes, how many show each
 node and each pair of nodes.
 """

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from hld.vectors.linear_maps import LinearMap
-    from hld.vectors.row_vectors import RowVectors
+    from hld.features.linear_maps import LinearMap
+    from hld.features.row_vectors import RowVectors
     from pcircuit import Circuit
 
 MAX_FULL_SPECTRUM = (

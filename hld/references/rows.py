@@ -24,18 +24,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
+from hld.features.linear_maps import seen_by
+from hld.features.row_products import row_products, squared_distances
+from hld.features.row_vectors import RowVectors
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import MOST_FORMED, DenseCovariance, RowCovariance, through
 from hld.references.factors import factor_of_nodes, units_of
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.vectors.linear_maps import seen_by
-from hld.vectors.row_products import row_products, squared_distances
-from hld.vectors.row_vectors import RowVectors
 from pcircuit.evidence import is_missing
 
 if TYPE_CHECKING:
-    from hld.vectors.linear_maps import LinearMap, Scaled, SparseRows, Stretched, Window
+    from hld.features.linear_maps import LinearMap, Scaled, SparseRows, Stretched, Window
 
 DENSE = 20  # rows to each one drawn, up to which dense weights take less time than sparse ones
 FEW = 500  # coordinates, whose covariance is mapped as it is
@@ -91,7 +91,7 @@ class RowReference(RowCovariance):
         )
 
     def single_distances(self, metrics: tuple[Any, ...]) -> np.ndarray:
-        """(n, q) squared distances that a single fresh row is ranked among: see `hld.nulls.drawn`.
+        """(n, q) squared distances that a single fresh row is ranked among: see `hld.laws.drawn`.
 
         Those of the centred vectors times n (n + 1) / (n - 1)^2: the distance of a fresh row is divided by
         sqrt(1 + 1 / n) and then compared with (n + 1) / (n - 1) times those of the rows.

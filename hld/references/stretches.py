@@ -43,6 +43,7 @@ from typing import Any
 
 import numpy as np
 
+from hld.features.row_vectors import RowVectors, bounded_array
 from hld.references.groups import (
     BLOCK_VALUES,
     NONE,
@@ -51,7 +52,6 @@ from hld.references.groups import (
     filled_rows,
     no_features,
 )
-from hld.vectors.row_vectors import RowVectors, bounded_array
 from pcircuit.io.archive import finite_array
 
 FEWEST_STRETCHES, MOST_STRETCHES = 30, 200

@@ -3,9 +3,9 @@ r"""A table in a database, tested by counts: one p-value for all columns and the
 Counts of every column, and of the most strongly dependent pairs of columns, are GROUP BY queries (`hld.sql.tables`).
 They say less than the means of likelihoods that `HLDDetector.test` compares, in which many columns act together, but no
 row leaves the database, and the database does the work.  In place of the distance of likelihoods there are those of the
-counts of all columns and of all pairs, by the law of a sum of weighted chi-squares (`hld.results.count_law`); their
+counts of all columns and of all pairs, by the law of a sum of weighted chi-squares (`hld.witnesses.count_law`); their
 p-value is twice the smaller one.  The witnesses and their parts of the level are those of any batch that was counted
-(`hld.results.witnesses`), but that rare and unseen levels are one category.
+(`hld.witnesses.witnesses`), but that rare and unseen levels are one category.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hld.answers.evidence import Evidence
 from hld.answers.profile import Held
 from hld.answers.table_facts import evidence_of, held_of
 from hld.detector.detector import HLDDetector
-from hld.results.count_law import merged_counts
-from hld.results.distances import count_distances
-from hld.results.effects import tolerant_pvalue
-from hld.results.result import OfColumns, with_quality
-from hld.results.witnesses import Witness, heard_of
 from hld.sql.tables import TableInDatabase, count
 from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.quality import DataQuality, data_quality
+from hld.witnesses.count_law import merged_counts
+from hld.witnesses.distances import count_distances
+from hld.witnesses.effects import tolerant_pvalue
+from hld.witnesses.result import OfColumns, with_quality
+from hld.witnesses.witnesses import Witness, heard_of
 from pcircuit.arguments import check_fraction
 
 

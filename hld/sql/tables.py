@@ -23,7 +23,6 @@ import numpy as np
 from hld.answers.profile import Profile, profile_of
 from hld.detector.chunks import check_detector
 from hld.detector.detector import HLDDetector
-from hld.results.count_law import merged_codes
 from hld.sql.slots import (
     MISSING,
     ODD,
@@ -37,6 +36,7 @@ from hld.tables.factored import object_cells
 from hld.tables.schemas.columns import BINNED
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.shown_names import listed
+from hld.witnesses.count_law import merged_codes
 
 NULL = ODD - 1
 BLOCK = 48  # pairs in a query

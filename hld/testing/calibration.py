@@ -1,8 +1,8 @@
 """Building a test: everything that can be computed before a batch is seen.
 
     reference   what a batch is compared with       `hld.references`    mean mu, covariance S, rows to draw
-    metrics     how a difference becomes a number   `hld.metrics`       d = |F (mean of the batch - mu)|
-    null        how large it is without a shift     `hld.nulls`         p-value and threshold at every T
+    metrics     how a difference becomes a number   `hld.witnesses.metrics`       d = |F (mean of the batch - mu)|
+    null        how large it is without a shift     `hld.laws`         p-value and threshold at every T
 
 A `Calibration` is what is kept of them once the test is built, and what a model file stores.
 
@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from hld.metrics.named import build_metric
-from hld.nulls.named import NULLS, NullOptions, check_null_choice
-from hld.nulls.null import Null
+from hld.features.linear_maps import LinearMap
+from hld.features.score_features import ScoreFeatures
+from hld.laws.named import NULLS, NullOptions, check_null_choice
+from hld.laws.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
 from hld.references.reference import Reference
 from hld.references.rows import FROM_ROWS, REFERENCES
-from hld.vectors.linear_maps import LinearMap
-from hld.vectors.score_features import ScoreFeatures
+from hld.witnesses.metrics.named import build_metric
 from pcircuit.arguments import check_choice, check_number, check_whole_number
 
 SUMMED_OUT = (

@@ -6,8 +6,8 @@ The statistic is the Hierarchical Likelihood Distance between the batch and the 
 
     d = || (1/T) sum_t L(x_t) - mu ||,        mu = E_P[L(X)],
 
-in the paper's plain norm or another one (`hld.metrics.named`), and H0 is rejected when d is larger than its null
-distribution allows (`hld.nulls.named`).  Everything that does not depend on the batch is computed once, when the test
+in the paper's plain norm or another one (`metrics.named`), and H0 is rejected when d is larger than its null
+distribution allows (`hld.laws.named`).  Everything that does not depend on the batch is computed once, when the test
 is built (`hld.testing.calibration`); no reference data are needed.  A call looks up one tail probability of the batch.
 In a lecture, with the limit law T d^2 ~ sum_i lambda_i Z_i^2 by simulation:
 
@@ -37,23 +37,23 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.answers.column_shifts import percent
 from hld.answers.words import least_text
-from hld.metrics.maps import RIDGE
-from hld.metrics.named import asks_for_scores, parse_metric
-from hld.nulls.drawn import MOST_RESAMPLES
-from hld.nulls.named import check_null_choice
-from hld.nulls.ranks.confirmation import least_pvalue
-from hld.planning.power import detectable, power, sample_size
+from hld.features.row_vectors import RowVectors, check_rows, complete
+from hld.features.score_features import score_features
+from hld.laws.drawn import MOST_RESAMPLES
+from hld.laws.named import check_null_choice
+from hld.laws.ranks.confirmation import least_pvalue
 from hld.references.holes import HolePatterns
 from hld.references.rows import FROM_ROWS, REFERENCES
-from hld.results.result import HLDResult
-from hld.summaries.summary import BatchSummary
-from hld.summaries.summing import summarize_rows, test_fingerprint
 from hld.testing.calibration import Settings, calibrate, usual_missing
+from hld.testing.planning.power import detectable, power, sample_size
 from hld.testing.row_batches import RowBatch, seen_together
+from hld.testing.summaries.summary import BatchSummary
+from hld.testing.summaries.summing import summarize_rows, test_fingerprint
 from hld.testing.summed_batch import judge_summary, judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, reaches, verdict
-from hld.vectors.row_vectors import RowVectors, check_rows, complete
-from hld.vectors.score_features import score_features
+from hld.witnesses.metrics.maps import RIDGE
+from hld.witnesses.metrics.named import asks_for_scores, parse_metric
+from hld.witnesses.result import HLDResult
 from pcircuit.arguments import (
     check_fraction,
     check_integers,
@@ -68,8 +68,8 @@ from pcircuit.inference.densities import bounded
 from pcircuit.inference.unit_likelihoods import check_nodes
 
 if TYPE_CHECKING:
-    from hld.planning.power import Detectable
     from hld.testing.calibration import Calibration
+    from hld.testing.planning.power import Detectable
     from hld.testing.row_sums import RowSums
 
 
@@ -88,10 +88,10 @@ class HLDTest:
     metric : str, (m,) float array_like, or sequence of str
         "euclidean" (the paper's), "standardized", "marginals", "ordered", "whitened", "whitened_fine", "score" (for
         ``reference="training"``), positive node weights, or several names, which are combined into one test with one
-        p-value: see `hld.metrics.named` and `hld.nulls.joint`.
+        p-value: see `hld.witnesses.metrics.named` and `hld.laws.joint`.
     null : "exact", "normal", "monte-carlo" or "auto"
         The generalised chi-square limit law, the paper's closed form, drawn batches (valid at every T), or drawn
-        batches for small T and the law, corrected for T, for large T: see `hld.nulls.named`.
+        batches for small T and the law, corrected for T, for large T: see `hld.laws.named`.
     reference : "circuit" or "training"
         Where mean and covariance come from: exactly from the circuit, or estimated from `training_data`, which also
         covers what the circuit fails to model.
@@ -107,14 +107,14 @@ class HLDTest:
         needs larger T.
     num_resamples : int
         Batches that are drawn first.  Where the circuit is the reference, more follow while fewer than ten are as
-        extreme as the batch, up to a million rows for each T (`hld.nulls.drawn`): `least_pvalue` says how small a
+        extreme as the batch, up to a million rows for each T (`hld.laws.drawn`): `least_pvalue` says how small a
         p-value can be.
     tolerance : float
         Tests H0 "at most this share of the rows, in [0, 1), is of another distribution", whichever that is: see
-        `hld.results.effects`.
+        `hld.witnesses.effects`.
     missing : "complete", "exact" or "available", optional
         How missing entries are treated.  "complete": they are drawn from the circuit's conditional distribution given
-        the rest of their row (`hld.vectors.row_vectors`).  "exact": they are summed out, with the exact null for the
+        the rest of their row (`hld.features.row_vectors`).  "exact": they are summed out, with the exact null for the
         pattern of holes (`hld.references.holes`; for ``reference="circuit"``, and at sizes where the limit law holds).
         "available": every node is compared using the rows that show its whole scope (`hld.references.available`; for
         ``reference="training"``).  All keep the level if holes do not depend on values, the first two only if the rows
@@ -128,7 +128,7 @@ class HLDTest:
         The circuit that was given; where leaves are densities, with its columns in units in which none exceeds 1.
     nodes : (m,) int array
         The node ids whose likelihoods are compared.
-    vectors : hld.vectors.row_vectors.RowVectors
+    vectors : hld.features.row_vectors.RowVectors
         What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
     mean, stds : (m,) float arrays
         Means and standard deviations of these under the reference: more than m numbers with the metric "score".
@@ -325,7 +325,7 @@ class HLDTest:
         only these m numbers.
 
         Where rows are the reference, calling the test with the rows of a batch checks an alarm by these rows
-        (`hld.nulls.ranks.confirmation`); without them the p-value may be too small if reference rows are few.
+        (`hld.laws.ranks.confirmation`); without them the p-value may be too small if reference rows are few.
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class HLDTest:
         return summarize_rows(self, rows)
 
     def power(self, alternative: Any, T: int, alpha: float = 0.05) -> float:
-        """Probability that a batch of T rows from an alternative is called shifted: see `hld.planning.power`.
+        """Probability that a batch of T rows from an alternative is called shifted: see `hld.testing.planning.power`.
 
         For one metric with map F and the circuit as reference P(|F Z| >= threshold), where Z, the difference of the
         means, is normal with mean E_1[L] - mu and covariance Cov_1(L) / T; else from 2,000 drawn Z.
@@ -521,7 +521,7 @@ class HLDTest:
 
         Returns
         -------
-        tuple of hld.planning.power.Detectable
+        tuple of hld.testing.planning.power.Detectable
             Each with `column`, `level`, `share` (its probability p) and `by` (the change h, None where even p + h = 1
             is not found so often); the smallest change first, at most three for each variable and 100 in all.
 

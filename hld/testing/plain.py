@@ -22,8 +22,8 @@ False
 True
 
 ``HLDTest(circuit, null="normal")`` gives the same numbers, and adds other references than the circuit
-(`hld.references`), other norms than the Euclidean one (`hld.metrics`), and laws that are right for few rows
-(`hld.nulls`).
+(`hld.references`), other norms than the Euclidean one (`hld.witnesses.metrics`), and laws that are right for few rows
+(`hld.laws`).
 """
 
 from __future__ import annotations

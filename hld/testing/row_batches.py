@@ -3,7 +3,7 @@
 Without holes a batch of T rows is reduced to its mean vector, and the null of the test judges it.  With holes, in the
 batch or in the reference rows, every node is compared using the rows that show it and the batch has laws of its own
 (`hld.references.available`); their p-values replace those of the test's laws.  Either way a small p-value is
-checked by the batch's own rows (`hld.nulls.ranks.confirmation`); only a single row without holes has been ranked among
+checked by the batch's own rows (`hld.laws.ranks.confirmation`); only a single row without holes has been ranked among
 the reference rows and needs no check.
 
 **Seen together.**  How the differences of nodes vary together is S o R as well, up to a factor, with S that of a row of
@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.limit_law import limit_law
-from hld.nulls.null import Null, PValue
-from hld.nulls.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
+from hld.features.linear_maps import Scaled, Window
+from hld.features.row_vectors import RowVectors, some_rows
+from hld.laws.limit_law import limit_law
+from hld.laws.null import Null, PValue
+from hld.laws.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.references.available import MOST_PAIRED, Shown, correlations, shown, weights
 from hld.references.covariances import through
-from hld.vectors.linear_maps import Scaled, Window
-from hld.vectors.row_vectors import RowVectors, some_rows
 from pcircuit.evidence import is_missing
 
 MOST_HOLED = 64  # batches with holes whose laws are remembered

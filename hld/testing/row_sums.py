@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from hld.features.row_vectors import complete
 from hld.references.available import MOST_PAIRED, Shown, shown_by
-from hld.vectors.row_vectors import complete
 from pcircuit.evidence import is_missing
 
 MOST_DISTINCT = 2**20  # combinations of categories that are counted one by one

@@ -4,7 +4,7 @@ Means come from sums, so that without holes the p-value is that of the rows.  Wh
 replaced by bounds that cannot make a p-value smaller than it should be:
 
 * where rows are the reference a small p-value is checked by the batch's own rows: here by their spread, which bounds
-  what the rows would say (`hld.summaries.summing`);
+  what the rows would say (`hld.testing.summaries.summing`);
 * with holes the law of a batch depends on which pairs of nodes are seen together: here metrics that mix nodes of
   different rows say nothing (p = 1), and those that do not keep the law without holes, which is wider
   (`hld.references.available`).
@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.limit_law import limit_null
-from hld.nulls.null import NullOptions
-from hld.nulls.ranks.confirmation import ASKED_BELOW
+from hld.laws.limit_law import limit_null
+from hld.laws.null import NullOptions
+from hld.laws.ranks.confirmation import ASKED_BELOW
 from hld.references.available import Shown, weights
 from hld.references.holes import HolePatterns
-from hld.results.result import HLDResult
-from hld.summaries.summary import BatchSummary, check_summary
-from hld.summaries.summing import check_possible, confirmed_by_spread
 from hld.testing.row_batches import HoledNull, keeps_apart, replace_value, row_factors
+from hld.testing.summaries.summary import BatchSummary, check_summary
+from hld.testing.summaries.summing import check_possible, confirmed_by_spread
 from hld.testing.verdict import verdict
+from hld.witnesses.result import HLDResult
 from pcircuit.evidence import is_missing
 
 

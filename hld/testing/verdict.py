@@ -7,7 +7,7 @@ rows show which nodes together.
 
 **Other rows.**  A row that becomes another one moves a mean of likelihoods by at most a T-th of their range, and a
 distance by at most a T-th of what the metric makes of these ranges: how large the p-value can be if r rows of the batch
-are others, which is what the effect is made of (`hld.results.effects`).
+are others, which is what the effect is made of (`hld.witnesses.effects`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.ranks.confirmation import MOST_VECTORS
-from hld.results.effects import allowed_rows, tolerant_pvalue
-from hld.results.result import HLDResult
-from hld.vectors.row_vectors import RowVectors, some_rows
+from hld.features.row_vectors import RowVectors, some_rows
+from hld.laws.ranks.confirmation import MOST_VECTORS
+from hld.witnesses.effects import allowed_rows, tolerant_pvalue
+from hld.witnesses.result import HLDResult
 
 LEAST_PVALUE = 1e-300
 

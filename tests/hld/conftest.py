@@ -10,5 +10,5 @@ WITH_ALL_DRAWS = {"export", "nulls", "results", "testing", "variation"}
 def _few_draws(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.path.parent.name not in WITH_ALL_DRAWS:
-            patch.setattr("hld.nulls.auto.GRID_FACTOR", 1)
+            patch.setattr("hld.laws.auto.GRID_FACTOR", 1)
         yield

@@ -12,14 +12,14 @@ import zoo
 import hld
 import hld.dask
 import hld.sql
-from hld.metrics.named import METRICS
-from hld.nulls.limit_law import NormalLaw, normal_null
-from hld.nulls.named import KINDS, NULLS, NamedNull
-from hld.nulls.null import PValue
+from hld.features.odd_rows import ODDNESS
+from hld.laws.limit_law import NormalLaw, normal_null
+from hld.laws.named import KINDS, NULLS, NamedNull
+from hld.laws.null import PValue
 from hld.references.circuit import CircuitReference
-from hld.results.witnesses import WITNESSES
 from hld.tables.schemas.counts import one_sided
-from hld.vectors.odd_rows import ODDNESS
+from hld.witnesses.metrics.named import METRICS
+from hld.witnesses.witnesses import WITNESSES
 
 PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "extending"
 
@@ -27,8 +27,8 @@ PAGES = pathlib.Path(__file__).resolve().parents[2] / "docs" / "extending"
 @pytest.fixture
 def example(monkeypatch):
     """What the code of the document defines; its entry goes into a copy of the registry."""
-    monkeypatch.setattr("hld.metrics.named.METRICS", dict(METRICS))
-    monkeypatch.setattr("hld.vectors.odd_rows.ODDNESS", dict(ODDNESS))
+    monkeypatch.setattr("hld.witnesses.metrics.named.METRICS", dict(METRICS))
+    monkeypatch.setattr("hld.features.odd_rows.ODDNESS", dict(ODDNESS))
     names: dict = {}
     for page in ("metric.md", "witness.md"):
         text = (PAGES / page).read_text(encoding="utf-8")

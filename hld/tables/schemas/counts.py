@@ -14,7 +14,7 @@ column has one as small as the smallest, at most (`smallest_law`), however colum
 
 **Together with the distance.**  Given the K of all columns, every column's test is exact, and the test of the
 distance is taken to keep its level, as measurements say it does.  So the level may be divided in a way that depends
-on the K (`hld.results.witnesses`).  Where nothing is missing in training and batch, all of it goes to the
+on the K (`hld.witnesses.witnesses`).  Where nothing is missing in training and batch, all of it goes to the
 distance; elsewhere at most a tenth (`MISSING_SHARE`) goes to the holes.  Tables without holes do not pay for those
 with.
 
@@ -37,7 +37,7 @@ The p-value of the table is the probability that a column has one as small as th
 
 **Together with the distance.**  As for missing values, the level is divided in a way that depends on the K alone,
 given which all these tests keep their levels: a part of it (`NEW_SHARE`) goes to the new values if there are any, but
-no more than they can attain, which is little where K is small (`hld.results.witnesses`).  So one new value in ten
+no more than they can attain, which is little where K is small (`hld.witnesses.witnesses`).  So one new value in ten
 rows, where a thousand rows had none, is found at 0.05, and takes a hundredth of the probability.
 
 **The smallest p-value.**  Each test compares how many of T rows have something with how many of N - T others do.
@@ -52,7 +52,7 @@ and F of the smallest p-value is a p-value of all tests together, never larger t
 
 F is a step function, and the p-value of all together takes few values as well. The largest of them that is at most x,
 `attained`, is the probability of finding something at the level x, and often much smaller than x. What is left of the
-level goes to the tests beside (`hld.results.witnesses`): for a single row, in which no count can be conspicuous,
+level goes to the tests beside (`hld.witnesses.witnesses`): for a single row, in which no count can be conspicuous,
 all of it.
 
 Tests with more than `MOST_VALUES` possible counts are taken to reach every q, which is safe and nearly true.
@@ -341,7 +341,7 @@ def count_tails(
 
     The count is that of the rarer side among the smaller part, 0 ... min(a, b) of (e, 1); it falls where the count in
     the batch rises if one of the two, but not both, is the other way round.  Operations of arrays alone, as in
-    `hld.results.largest_dependence.mean_tails`.
+    `hld.witnesses.largest_dependence.mean_tails`.
     """
     few, many, j = np.minimum(a, b), np.maximum(a, b), np.arange(most + 1.0)
     i = j[:-1]

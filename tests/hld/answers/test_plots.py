@@ -23,7 +23,7 @@ from hld.answers.plots import (
     plain_frame,
     shortened,
 )
-from hld.results.localization import Localization
+from hld.witnesses.localization import Localization
 
 
 @pytest.fixture

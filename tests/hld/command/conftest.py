@@ -8,7 +8,7 @@ import pytest
 from command_line import rows, rows_with_gaps, runner
 
 import hld
-from hld.command.parser import main
+from hld.apps.command.parser import main
 
 
 @pytest.fixture(scope="session")

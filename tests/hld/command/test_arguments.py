@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from hld.command import parser
-from hld.command.arguments import COMMANDS, build_parser
-from hld.command.parser import main
+from hld.apps.command import parser
+from hld.apps.command.arguments import COMMANDS, build_parser
+from hld.apps.command.parser import main
 
 PARSER = build_parser()
 

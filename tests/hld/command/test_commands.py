@@ -57,7 +57,7 @@ def test_sample_under_a_condition(run):
 
 
 def test_log(run):
-    from hld.command.output import LOG
+    from hld.apps.command.output import LOG
 
     try:
         status, _, err = run("--verbose", "test", "model.hld", "calm.csv", "--alpha", "0.0001")
@@ -67,7 +67,7 @@ def test_log(run):
         LOG.propagate = True
     lines = err.splitlines()
     assert status == 0
-    assert [line.split("hld.command: ")[1].split(":")[0] for line in lines] == [
+    assert [line.split("hld.apps.command: ")[1].split(":")[0] for line in lines] == [
         "reading model.hld",
         "reading and testing calm.csv",
     ]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pcircuit
-from hld.command import demo as _demo
-from hld.command.parser import main
+from hld.apps.command import demo as _demo
+from hld.apps.command.parser import main
 
 
 @pytest.fixture(scope="module")

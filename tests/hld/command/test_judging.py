@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.command.judging import (
+from hld.apps.command.judging import (
     draw_shares,
     explanation,
     print_explanation,
@@ -242,7 +242,7 @@ def test_the_picture_names_the_columns_and_the_verdict(judged, tmp_path, monkeyp
     pytest.importorskip("matplotlib")
     shown = []
     monkeypatch.setattr(
-        "hld.command.judging.save_figure", lambda figure, *_, **__: shown.append(figure)
+        "hld.apps.command.judging.save_figure", lambda figure, *_, **__: shown.append(figure)
     )
     draw_shares(*judged, 2, tmp_path / "a.png")
     axes = shown[0].axes[0]

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.command.arguments import build_parser
-from hld.command.parser import main
+from hld.apps.command.arguments import build_parser
+from hld.apps.command.parser import main
 
 WHERE = 'café == "é" and größe != "groß"'
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

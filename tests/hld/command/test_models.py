@@ -10,9 +10,9 @@ from command_line import amounts
 import hld
 from hld.answers.column_shifts import percent
 from hld.answers.models import compare_models
-from hld.command.parser import main
-from hld.export.c_source import c_source
-from hld.planning.of_tables import plan
+from hld.apps.command.parser import main
+from hld.apps.export.c_source import c_source
+from hld.testing.planning.of_tables import plan
 
 
 def test_fit_says_what_it_did(run_on_gaps, files):
@@ -278,7 +278,7 @@ def test_columns_that_cannot_be_compared_have_a_dash(run, run_here, folder, tmp_
 
 def test_the_command_writes_both_files(run, folder):
     pytest.importorskip("onnx")
-    from hld.export.onnx_graph import onnx_model
+    from hld.apps.export.onnx_graph import onnx_model
 
     status, out, err = run("export", "model.hld", "--c", "m.c", "--onnx", "m.onnx")
     detector, content = hld.load(folder / "model.hld"), (folder / "m.onnx").read_bytes()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from hld.command.output import (
+from hld.apps.command.output import (
     LOG,
     check_output,
     log_to_standard_error,
@@ -117,5 +117,5 @@ def test_a_step_is_logged_with_its_time_and_without_control_characters(monkeypat
     with step("reading a\x07b"):
         pass
     said = capsys.readouterr().err
-    assert "INFO hld.command: reading a\\x07b: 0.0" in said
+    assert "INFO hld.apps.command: reading a\\x07b: 0.0" in said
     assert said.endswith(" s\n")

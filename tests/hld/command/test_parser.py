@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.command import reading
-from hld.command.parser import main
+from hld.apps.command import reading
+from hld.apps.command.parser import main
 from pcircuit.kernels.engine import engine_is_numpy
 
 ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond
@@ -58,7 +58,7 @@ def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
     assert len(lines) == 301
     detector = hld.load(files / "model.hld")
     drawn = detector.encoder_.encode(detector.sample(300, rng=3))[0]
-    from hld.command.reading import read_batch
+    from hld.apps.command.reading import read_batch
 
     back = detector.encoder_.encode(read_batch(str(files / "drawn.csv"), detector.encoder_))[0]
     np.testing.assert_array_equal(drawn, back)
@@ -241,7 +241,7 @@ def test_help_imports_nothing_heavy(files):
     """It answers at once."""
     heavy = {"numpy", "numba", "scipy", "pandas", "rich", "matplotlib", "sklearn"}
     program = (
-        "import sys; from hld.command.parser import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+        "import sys; from hld.apps.command.parser import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
     done = subprocess.run(

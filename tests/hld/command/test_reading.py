@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hld
-from hld.command import arguments, reading
-from hld.command.arguments import build_parser
-from hld.command.reading import read_batch, write_rows
+from hld.apps.command import arguments, reading
+from hld.apps.command.arguments import build_parser
+from hld.apps.command.reading import read_batch, write_rows
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import fit_encoder
 

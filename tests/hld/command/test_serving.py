@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hld
-from hld.command import serving
-from hld.command.parser import main
+from hld.apps.command import serving
+from hld.apps.command.parser import main
 
 
 def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsys):
@@ -25,7 +25,7 @@ def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsy
         told("http://here")
         found.append((models, limits, options))
 
-    monkeypatch.setattr("hld.command.serving.run_server", instead)
+    monkeypatch.setattr("hld.apps.command.serving.run_server", instead)
     assert (
         main(
             [
@@ -92,9 +92,9 @@ def test_a_hangup_while_models_are_loaded_is_a_reload_afterwards(monkeypatch, nu
     def ends(number, frame):
         raise AssertionError("the process would have ended")
 
-    monkeypatch.setattr("hld.command.serving.Models", Models)
+    monkeypatch.setattr("hld.apps.command.serving.Models", Models)
     monkeypatch.setattr(
-        "hld.command.serving.run_server", lambda *models, **options: reloads.append("serves")
+        "hld.apps.command.serving.run_server", lambda *models, **options: reloads.append("serves")
     )
     before = signal.signal(signal.SIGHUP, ends)
     try:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from hld.command import main
+from hld.apps.command import main
 
 pytest.importorskip("ibis")
 pytest.importorskip("duckdb")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hld.command.parser import main
+from hld.apps.command.parser import main
 
 needs_streams = pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no /dev/fd")
 needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
@@ -189,6 +189,6 @@ def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
     def refused(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("hld.command.output.replace_file", refused)
+    monkeypatch.setattr("hld.apps.command.output.replace_file", refused)
     assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "new.hld")]) == 2
     assert "Permission denied" in capsys.readouterr().err

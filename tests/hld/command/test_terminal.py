@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from hld.command.parser import main
+from hld.apps.command.parser import main
 
 EVIL = "red\x1b[31m\x1b]0;title\x07\x9b2J\r"
 LEVELS = ["x\x1b[2J", "y\x07"]

@@ -6,8 +6,8 @@ import datetime
 import numpy as np
 import pytest
 
-from hld.comparing.adapters import column_of, num_rows, pvalue_function, take
-from hld.comparing.audit import has_level
+from hld.detector.comparing.adapters import column_of, num_rows, pvalue_function, take
+from hld.detector.comparing.audit import has_level
 
 NUMBERS, WORDS = np.array([3, 1, 4, 1, 5]), np.array(["a", "b", "c", "d", "e"], dtype=object)
 

@@ -11,8 +11,8 @@ from scipy.stats import binom
 
 import hld
 from hld.answers.reports.segments_report import audit_report
-from hld.comparing.adapters import column_of, pvalue_of
-from hld.comparing.audit import AuditResult, AuditRow, too_often
+from hld.detector.comparing.adapters import column_of, pvalue_of
+from hld.detector.comparing.audit import AuditResult, AuditRow, too_often
 
 
 class Fitted:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.comparing.audit import has_level
+from hld.detector.comparing.audit import has_level
 from tests.binomial_bounds import at_least, at_most
 
 ROWS = 40_000

@@ -182,7 +182,7 @@ def test_what_cannot_be_compared_is_refused(test, monkeypatch):
     ):
         with pytest.raises(error, match=said):
             hld.two_sample(model, first, second)
-    monkeypatch.setattr("hld.comparing.two_sample.MAX_FULL_SPECTRUM", 5)
+    monkeypatch.setattr("hld.detector.comparing.two_sample.MAX_FULL_SPECTRUM", 5)
     with pytest.raises(ValueError, match="can be compared as summaries for at most 5 nodes"):
         hld.two_sample(test, one, one)
 

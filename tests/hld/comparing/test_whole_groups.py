@@ -10,8 +10,8 @@ from scipy.stats import betabinom
 
 import hld
 from hld.answers.reports.segments_report import audit_report
-from hld.command import main
-from hld.comparing.audit import as_judged, too_many, whole_groups
+from hld.apps.command import main
+from hld.detector.comparing.audit import as_judged, too_many, whole_groups
 
 SMALL = {"num_latents": 2, "num_epochs": 1, "num_bins": 3}
 

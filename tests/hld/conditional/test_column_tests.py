@@ -14,9 +14,9 @@ from rare_rows import inner_of, rare
 import hld
 import pcircuit
 from hld.answers.reports.batch_report import batch_report
-from hld.conditional import few_rows
-from hld.conditional.column_tests import least_pvalues
-from hld.conditional.conditional_test import ConditionalTest, conditional_test
+from hld.testing.conditional import few_rows
+from hld.testing.conditional.column_tests import least_pvalues
+from hld.testing.conditional.conditional_test import ConditionalTest, conditional_test
 
 
 @pytest.fixture(scope="module")

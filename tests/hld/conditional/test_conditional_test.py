@@ -7,14 +7,14 @@ from moved_covariates import CIRCUIT, GIVEN, moved
 
 import hld
 import pcircuit
-from hld.conditional.conditional_test import (
+from hld.testing.conditional.conditional_test import (
     ConditionalTest,
     build_judge,
     conditional_test,
 )
-from hld.conditional.residuals import residuals, shown_residuals
-from hld.variation.group_test import GroupTest, group_test
-from hld.variation.time_test import TimeTest, time_test
+from hld.testing.conditional.residuals import residuals, shown_residuals
+from hld.testing.variation.group_test import GroupTest, group_test
+from hld.testing.variation.time_test import TimeTest, time_test
 from pcircuit import rat_spn, sample
 
 
@@ -240,7 +240,7 @@ TEST = hld.HLDTest(
 @pytest.fixture(autouse=True)
 def _few_groups(monkeypatch):
     monkeypatch.setattr(
-        "hld.conditional.few_rows.NUM_GROUPS", 9
+        "hld.testing.conditional.few_rows.NUM_GROUPS", 9
     )  # whose number takes most of the time
 
 

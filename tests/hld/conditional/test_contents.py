@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hld
-from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.contents import read_contents
+from hld.testing.conditional.conditional_test import ConditionalTest, conditional_test
+from hld.testing.conditional.contents import read_contents
 from pcircuit import rat_spn, sample
 
 CIRCUIT = rat_spn([3] * 4, num_units=2, depth=2, rng=3)
@@ -31,7 +31,7 @@ def test(request):
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "hld.conditional.few_rows.NUM_GROUPS", 9
+            "hld.testing.conditional.few_rows.NUM_GROUPS", 9
         )  # whose number takes most of the time
         return conditional_test(inner, rows(120, 0), GIVEN, seed=0)
 

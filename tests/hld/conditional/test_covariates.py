@@ -8,8 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hld
-from hld.conditional.covariates import choose_functions, column_places, covariate_mask, value_groups
 from hld.tables.calendar import Derived
+from hld.testing.conditional.covariates import (
+    choose_functions,
+    column_places,
+    covariate_mask,
+    value_groups,
+)
 from tests import binomial_bounds
 
 NAMES = ("age", "sex", "income")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from rare_rows import GIVEN, inner_of, rare
 
-from hld.conditional import few_rows
-from hld.conditional.conditional_test import conditional_test
-from hld.conditional.few_rows import (
+from hld.testing.conditional import few_rows
+from hld.testing.conditional.conditional_test import conditional_test
+from hld.testing.conditional.few_rows import (
     MOST_ROWS,
     among_groups,
     by_rank,

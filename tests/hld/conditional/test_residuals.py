@@ -8,8 +8,8 @@ from binomial_bounds import SURE, at_most
 from scipy.stats import chi2, norm
 
 from hld import HLDTest
-from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.residuals import ShownShares, are_enough, residuals
+from hld.testing.conditional.conditional_test import ConditionalTest, conditional_test
+from hld.testing.conditional.residuals import ShownShares, are_enough, residuals
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, rat_spn, sample
 
 CIRCUITS = zoo.circuits()

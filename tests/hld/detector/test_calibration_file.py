@@ -5,8 +5,8 @@ import pytest
 
 import hld
 from hld.detector.file import calibration_parts, read_calibration
+from hld.features.linear_maps import Scaled
 from hld.testing.calibration import refuse_scale
-from hld.vectors.linear_maps import Scaled
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, rat_spn
 
 

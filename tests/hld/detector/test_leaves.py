@@ -6,8 +6,8 @@ import pytest
 from binomial_bounds import at_most
 
 import hld
-from hld.export.c_source import c_source
-from hld.export.onnx_graph import onnx_model
+from hld.apps.export.c_source import c_source
+from hld.apps.export.onnx_graph import onnx_model
 from hld.testing import row_sums
 
 

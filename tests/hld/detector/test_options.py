@@ -8,8 +8,8 @@ import pytest
 
 import hld
 from hld.detector.options import REFERENCES, check_options, plain_params, read_params
-from hld.metrics.named import METRICS
-from hld.nulls.named import NULLS
+from hld.laws.named import NULLS
+from hld.witnesses.metrics.named import METRICS
 
 
 def options(**changed):

@@ -10,7 +10,7 @@ import pytest
 import hld
 from benchmarks.c_programs import compiled
 from hld import gchi2
-from hld.export.plan import codes_of, plan_of
+from hld.apps.export.plan import codes_of, plan_of
 from tests.binomial_bounds import at_most
 from tests.witness_tables import BROKEN, CALM, heard, table
 

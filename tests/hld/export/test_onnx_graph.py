@@ -8,9 +8,9 @@ from scipy.stats import chi2
 
 import hld
 from hld import gchi2
-from hld.export.graph import IR_VERSION, OPSET, Graph
-from hld.export.onnx_graph import arctan, onnx_model, tail, three_moments
-from hld.export.plan import codes_of, plan_of
+from hld.apps.export.graph import IR_VERSION, OPSET, Graph
+from hld.apps.export.onnx_graph import arctan, onnx_model, tail, three_moments
+from hld.apps.export.plan import codes_of, plan_of
 from hld.gchi2.three_moments import ThreeMoments
 from tests.witness_tables import BROKEN, CALM, heard, table
 

@@ -6,8 +6,8 @@ import zoo
 
 import hld
 from hld import HLDTest
-from hld.metrics.maps import marginals
 from hld.references.circuit import CircuitReference
+from hld.witnesses.metrics.maps import marginals
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, hclt, mean_node_likelihoods, sample
 
 

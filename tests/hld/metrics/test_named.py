@@ -5,7 +5,8 @@ import pytest
 
 import hld
 import pcircuit
-from hld.metrics.named import (
+from hld.references.circuit import CircuitReference
+from hld.witnesses.metrics.named import (
     DEFAULT,
     DEFAULT_OF_FRESH,
     ENOUGH,
@@ -17,7 +18,6 @@ from hld.metrics.named import (
     names_in,
     parse_metric,
 )
-from hld.references.circuit import CircuitReference
 
 
 @pytest.fixture(scope="module")

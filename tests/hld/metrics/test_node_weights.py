@@ -7,11 +7,11 @@ import zoo
 
 import hld
 import pcircuit
-from hld.metrics.maps import LEAST, euclidean, standardized
-from hld.metrics.named import build_metric
+from hld.features.score_features import FLOOR, score_variances
 from hld.references.circuit import CircuitReference
 from hld.references.rows import row_reference
-from hld.vectors.score_features import FLOOR, score_variances
+from hld.witnesses.metrics.maps import LEAST, euclidean, standardized
+from hld.witnesses.metrics.named import build_metric
 from pcircuit import Circuit, InputRegion, VTree
 
 

@@ -5,9 +5,9 @@ import pytest
 from binomial_bounds import at_most
 
 import hld
-from hld.metrics.maps import FLOOR, ordered
-from hld.nulls.limit_law import limit_law
+from hld.laws.limit_law import limit_law
 from hld.references.circuit import CircuitReference
+from hld.witnesses.metrics.maps import FLOOR, ordered
 from pcircuit import (
     hclt,
     marginal_tables,

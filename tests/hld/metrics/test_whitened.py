@@ -6,10 +6,10 @@ import pytest
 import zoo
 
 import pcircuit
-from hld.metrics import maps as module
-from hld.metrics.maps import FINER, NEGLIGIBLE, RIDGE, whitened, whitened_fine
 from hld.references.circuit import CircuitReference
 from hld.references.rows import row_reference
+from hld.witnesses.metrics import maps as module
+from hld.witnesses.metrics.maps import FINER, NEGLIGIBLE, RIDGE, whitened, whitened_fine
 from pcircuit import Circuit, InputRegion, VTree
 
 

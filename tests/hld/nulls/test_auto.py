@@ -6,11 +6,11 @@ import zoo
 from binomial_bounds import at_most
 
 from hld import HLDTest
-from hld.nulls.auto import AutoNull, law_holds, settle
-from hld.nulls.drawn import score_of
-from hld.nulls.limit_law import law_of_values
-from hld.nulls.named import NullOptions
-from hld.vectors.linear_maps import Scaled
+from hld.features.linear_maps import Scaled
+from hld.laws.auto import AutoNull, law_holds, settle
+from hld.laws.drawn import score_of
+from hld.laws.limit_law import law_of_values
+from hld.laws.named import NullOptions
 from pcircuit import rat_spn
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hld.nulls.exchangeable import exchangeable_pvalue
-from hld.vectors.linear_maps import Scaled
+from hld.features.linear_maps import Scaled
+from hld.laws.exchangeable import exchangeable_pvalue
 from tests import binomial_bounds
 
 PLAIN = (Scaled("euclidean", np.ones(3)),)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import binom, chi2, hmean
 
-from hld.nulls.joint import (
+from hld.features.linear_maps import DenseRows, Scaled
+from hld.laws.joint import (
     FACTOR_ROWS,
     RESOLVED,
     JointNull,
@@ -18,9 +19,8 @@ from hld.nulls.joint import (
     harmonic_mean,
     joint_law,
 )
-from hld.nulls.limit_law import law_of_values
-from hld.nulls.null import PValue
-from hld.vectors.linear_maps import DenseRows, Scaled
+from hld.laws.limit_law import law_of_values
+from hld.laws.null import PValue
 
 SURE = 1e-7
 DRAWS = 20_000

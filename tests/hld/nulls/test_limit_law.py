@@ -7,8 +7,8 @@ import pytest
 import zoo
 
 from hld import exact_moments, gchi2
-from hld.nulls import limit_law as null_module
-from hld.nulls.limit_law import LimitLaw, law_of_leading, law_of_values
+from hld.laws import limit_law as null_module
+from hld.laws.limit_law import LimitLaw, law_of_leading, law_of_values
 
 
 def moments_of(spectrum):

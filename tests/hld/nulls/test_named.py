@@ -5,9 +5,9 @@ import pytest
 import zoo
 
 import hld
-from hld.nulls.named import KINDS, NULLS, Context
-from hld.nulls.null import check_verdict
-from hld.vectors.linear_maps import DenseRows, Scaled
+from hld.features.linear_maps import DenseRows, Scaled
+from hld.laws.named import KINDS, NULLS, Context
+from hld.laws.null import check_verdict
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]

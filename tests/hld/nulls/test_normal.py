@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from hld.nulls.limit_law import NormalLaw, law_of_values
+from hld.laws.limit_law import NormalLaw, law_of_values
 
 
 def test_the_closed_form_is_the_papers():

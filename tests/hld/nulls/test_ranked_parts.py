@@ -4,9 +4,9 @@ import binomial_bounds
 import numpy as np
 import pytest
 
+from hld.features.linear_maps import Scaled
 from hld.gchi2.three_moments import ThreeMoments
-from hld.nulls.exchangeable import normal_pvalue, ranked_numbers, ranked_parts
-from hld.vectors.linear_maps import Scaled
+from hld.laws.exchangeable import normal_pvalue, ranked_numbers, ranked_parts
 
 PARTS = [np.array([0]), np.array([1, 2, 3]), np.array([4, 5]), np.array([6])]
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hld.nulls import resampled
-from hld.nulls.resampled import ResampledDistances
+from hld.features.linear_maps import DenseRows, Scaled, Stretched, Window
+from hld.features.row_products import squared_distances
+from hld.laws import resampled
+from hld.laws.resampled import ResampledDistances
 from hld.references.rows import resampled_weights
-from hld.vectors.linear_maps import DenseRows, Scaled, Stretched, Window
-from hld.vectors.row_products import squared_distances
 
 
 @pytest.mark.parametrize("n", [2, 5, 30, 200])

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import hmean
 
 from hld import gchi2
-from hld.nulls.drawn import finite, score_of, together
-from hld.nulls.limit_law import law_of_values
+from hld.laws.drawn import finite, score_of, together
+from hld.laws.limit_law import law_of_values
 
 VALUES = np.array([3.0, 1.0, 0.5])
 

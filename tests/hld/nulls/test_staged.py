@@ -7,11 +7,11 @@ from binomial_bounds import SURE, at_least, at_most
 from scipy.stats import binom
 
 from hld import exact_moments
-from hld.nulls import drawn as staged
-from hld.nulls.drawn import STOP, StagedTails, score_of
-from hld.nulls.limit_law import limit_laws
+from hld.features.linear_maps import Scaled
+from hld.laws import drawn as staged
+from hld.laws.drawn import STOP, StagedTails, score_of
+from hld.laws.limit_law import limit_laws
 from hld.references.circuit import CircuitReference
-from hld.vectors.linear_maps import Scaled
 
 
 def tails(num_resamples=99, seed=0, *, metrics=1):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from binomial_bounds import at_most
 
-from hld.nulls import auto
-from hld.nulls.auto import auto_null
-from hld.nulls.drawn import RESOLVED, TableTails, _pvalue, table_of
-from hld.nulls.named import Context, NullOptions
+from hld.features.linear_maps import Scaled
+from hld.laws import auto
+from hld.laws.auto import auto_null
+from hld.laws.drawn import RESOLVED, TableTails, _pvalue, table_of
+from hld.laws.named import Context, NullOptions
 from hld.references.rows import RowReference
-from hld.vectors.linear_maps import Scaled
 
 
 def plain(m):

@@ -8,7 +8,7 @@ import zoo
 
 import hld
 import pcircuit
-from hld.planning.alternatives import (
+from hld.testing.planning.alternatives import (
     NUM_DRAWN,
     NUM_SINGLE,
     Alternative,

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import hld
-from hld.planning.alternatives import Edit
-from hld.planning.counts import DetectorDraws, shared_level
-from hld.planning.of_tables import alternative_of_table
-from hld.results.largest_count import SHARE, count_events, largest_count
+from hld.testing.planning.alternatives import Edit
+from hld.testing.planning.counts import DetectorDraws, shared_level
+from hld.testing.planning.of_tables import alternative_of_table
+from hld.witnesses.largest_count import SHARE, count_events, largest_count
 
 
 def population(n, rng, share=0.1):

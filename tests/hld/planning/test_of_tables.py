@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import hld
-from hld.planning.alternatives import Edit
-from hld.planning.of_tables import Plan, coded_edit, plan
-from hld.planning.power import Detectable
+from hld.testing.planning.alternatives import Edit
+from hld.testing.planning.of_tables import Plan, coded_edit, plan
+from hld.testing.planning.power import Detectable
 
 METRICS = ("euclidean", "marginals")  # quick ones
 

@@ -7,11 +7,12 @@ import pytest
 import zoo
 
 import hld
-import hld.planning.power as power_module
+import hld.testing.planning.power as power_module
 import hld.testing.verdict as verdict_module
 import pcircuit
-from hld.planning.alternatives import Edit, alternative_of
-from hld.planning.power import (
+from hld.references.available import correlations, shown, weights
+from hld.testing.planning.alternatives import Edit, alternative_of
+from hld.testing.planning.power import (
     LEAST_SHARE,
     MOST_LEVELS,
     Rejections,
@@ -22,7 +23,6 @@ from hld.planning.power import (
     sample_size,
     smallest_batch,
 )
-from hld.references.available import correlations, shown, weights
 
 SEVERAL = ["euclidean", "standardized", "whitened"]
 

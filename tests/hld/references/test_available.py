@@ -6,8 +6,8 @@ import pytest
 import zoo
 
 import pcircuit
+from hld.features.row_vectors import RowVectors
 from hld.references.available import correlations, shown, weights
-from hld.vectors.row_vectors import RowVectors
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 VECTORS = RowVectors(CIRCUIT, pcircuit.select_nodes(CIRCUIT))

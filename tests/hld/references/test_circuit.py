@@ -6,9 +6,9 @@ import pytest
 import zoo
 
 from hld import select_nodes
-from hld.metrics.named import build_metric
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import RowCovariance
+from hld.witnesses.metrics.named import build_metric
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]

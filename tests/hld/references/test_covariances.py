@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from hld.nulls.limit_law import limit_law
+from hld.features.linear_maps import Stretched
+from hld.laws.limit_law import limit_law
 from hld.references import covariances
 from hld.references.covariances import (
     DenseCovariance,
     RowCovariance,
     StretchedCovariance,
 )
-from hld.vectors.linear_maps import Stretched
 
 
 @pytest.mark.parametrize("shape", [(6, 40), (40, 6), (30, 30), (2, 5)])

@@ -7,16 +7,16 @@ import pytest
 
 import hld
 import pcircuit
-from hld.metrics import maps as whitened_module
-from hld.metrics.maps import whitened
-from hld.metrics.named import build_metric
-from hld.nulls.limit_law import limit_law
+from hld.features.linear_maps import Scaled
+from hld.laws.limit_law import limit_law
 from hld.references import covariances, rows
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance, through
 from hld.references.factors import factor_of_nodes, pivoted_factor
 from hld.references.rows import row_reference
-from hld.vectors.linear_maps import Scaled
+from hld.witnesses.metrics import maps as whitened_module
+from hld.witnesses.metrics.maps import whitened
+from hld.witnesses.metrics.named import build_metric
 
 METRICS = ("euclidean", "standardized", "marginals", "whitened", "whitened_fine")
 

@@ -7,12 +7,12 @@ import pytest
 import zoo
 
 from hld import select_nodes
-from hld.metrics.named import METRICS, OF_SCORES, build_metric
+from hld.features.linear_maps import DenseRows
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance
 from hld.references.holes import HolePatterns
 from hld.references.rows import row_reference
-from hld.vectors.linear_maps import DenseRows
+from hld.witnesses.metrics.named import METRICS, OF_SCORES, build_metric
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]

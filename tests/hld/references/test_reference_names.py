@@ -6,8 +6,8 @@ import zoo
 
 import hld
 from hld import select_nodes
+from hld.features.score_features import score_features
 from hld.references.rows import FROM_ROWS, REFERENCES
-from hld.vectors.score_features import score_features
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]

@@ -9,12 +9,12 @@ import zoo
 
 import hld.references.rows as rows_module
 from hld import select_nodes
+from hld.features.linear_maps import Scaled, Stretched, Window
 from hld.references.rows import (
     RowReference,
     resampled_weights,
     row_reference,
 )
-from hld.vectors.linear_maps import Scaled, Stretched, Window
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]

@@ -6,8 +6,8 @@ from scipy.stats import chi2
 
 import hld
 from hld.answers.profile import profile_of
-from hld.results import count_law
-from hld.results.count_law import (
+from hld.witnesses import count_law
+from hld.witnesses.count_law import (
     FLOOR,
     count_laws,
     law_tail,

@@ -13,9 +13,9 @@ from sql_tables import OPTIONS, counted
 import hld
 import pcircuit
 from hld.answers.profile import Profile, profile_of
-from hld.results import distances
-from hld.results.count_law import FLOOR, merged_codes, merged_counts
-from hld.results.distances import count_distances, merged_shares
+from hld.witnesses import distances
+from hld.witnesses.count_law import FLOOR, merged_codes, merged_counts
+from hld.witnesses.distances import count_distances, merged_shares
 
 
 def of_counts(counts):
@@ -82,7 +82,7 @@ def test_distances_are_those_of_pooled_shares(detector):
 @pytest.mark.parametrize(("n", "T", "ones"), [(7, 3, 4), (2, 5, 1), (1, 1, 1)])
 def test_the_mean_of_a_distance_is_exact_given_the_sums_of_both_tables(n, T, ones, monkeypatch):
     """Of n + T rows `ones` show a level, which rows are the batch is left to chance: the mean over all choices."""
-    monkeypatch.setattr("hld.results.distances.LEAST_ROWS", 1)
+    monkeypatch.setattr("hld.witnesses.distances.LEAST_ROWS", 1)
 
     def distance(k):
         kept = replace(of_counts([n - ones + k, ones - k]), laws=np.zeros((2, 4)))

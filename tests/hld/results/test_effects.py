@@ -8,7 +8,7 @@ from scipy import stats
 
 import hld
 import pcircuit
-from hld.results.effects import effect_of, least_rows
+from hld.witnesses.effects import effect_of, least_rows
 
 SHARES = (0.0, 0.03, 0.1, 0.5)
 

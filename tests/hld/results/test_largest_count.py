@@ -10,8 +10,8 @@ from scipy.stats import binom, hypergeom
 
 import hld
 from hld.answers.profile import Profile, profile_of
-from hld.results.largest_count import SHARE, LargestCount, largest_count
-from hld.results.witnesses import combined
+from hld.witnesses.largest_count import SHARE, LargestCount, largest_count
+from hld.witnesses.witnesses import combined
 
 EDGES = np.zeros((0, 2), dtype=np.int64)
 

@@ -16,15 +16,15 @@ from scipy.stats import hypergeom
 import hld
 import pcircuit
 from hld.answers.profile import Profile, profile_of
-from hld.results.largest_count import SHARE as COUNT_SHARE
-from hld.results.largest_dependence import (
+from hld.witnesses.largest_count import SHARE as COUNT_SHARE
+from hld.witnesses.largest_dependence import (
     SHARE,
     LargestDependence,
     associations_of,
     largest_dependence,
     mean_tail_bound,
 )
-from hld.results.witnesses import combined
+from hld.witnesses.witnesses import combined
 
 EDGES = np.array([[0, 1], [1, 2]])
 

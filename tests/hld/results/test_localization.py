@@ -10,17 +10,17 @@ from binomial_bounds import at_most
 from rare_rows import flags, is_called
 from scipy.stats import chi2, false_discovery_control, hypergeom, norm
 
-import hld.results.localization as node_tails
+import hld.witnesses.localization as node_tails
 import pcircuit
 from hld import HLDDetector, HLDTest, select_nodes
-from hld.results.localization import (
+from hld.features.score_features import FLOOR, parameter_slices, sampled_scores
+from hld.witnesses.localization import (
     adjusted_pvalues,
     localize,
     localize_dependences,
     own_zscores,
     z_scores,
 )
-from hld.vectors.score_features import FLOOR, parameter_slices, sampled_scores
 from pcircuit import (
     Circuit,
     InnerRegion,

@@ -12,9 +12,9 @@ import zoo
 import hld
 from hld import HLDTest
 from hld.baselines import BaselineResult
-from hld.results.result import OfColumns
-from hld.results.witnesses import scaled_level
 from hld.tables.schemas.counts import compare_missing
+from hld.witnesses.result import OfColumns
+from hld.witnesses.witnesses import scaled_level
 from pcircuit import sample
 
 

@@ -8,9 +8,9 @@ from binomial_bounds import at_most
 
 import hld
 import pcircuit
-from hld.results.row_ranks import rank_test
-from hld.vectors.odd_rows import excess, log_typicality, odd_edges
-from hld.vectors.row_scores import BINS
+from hld.features.odd_rows import excess, log_typicality, odd_edges
+from hld.features.row_scores import BINS
+from hld.witnesses.row_ranks import rank_test
 
 
 def counted(bins):

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hld
-from hld.results.result import with_quality
-from hld.results.witnesses import combined, scaled_level
 from hld.tables.schemas.counts import compare_missing
+from hld.witnesses.result import with_quality
+from hld.witnesses.witnesses import combined, scaled_level
 from pcircuit import sample
 
 

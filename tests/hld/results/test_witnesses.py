@@ -4,11 +4,11 @@ import pytest
 import hld
 from hld.answers.profile import profile_of
 from hld.answers.table_facts import held_of
-from hld.results.distances import levels
-from hld.results.largest_count import largest_count
-from hld.results.largest_dependence import largest_dependence
-from hld.results.witnesses import WITNESSES, has_witnesses, witnesses_of
-from hld.vectors.odd_rows import ODDNESS
+from hld.features.odd_rows import ODDNESS
+from hld.witnesses.distances import levels
+from hld.witnesses.largest_count import largest_count
+from hld.witnesses.largest_dependence import largest_dependence
+from hld.witnesses.witnesses import WITNESSES, has_witnesses, witnesses_of
 
 OPTIONS = {"num_latents": 1, "num_epochs": 2, "null": "exact"}
 

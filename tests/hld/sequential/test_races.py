@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from binomial_bounds import at_most
 
-from hld.sequential import races
-from hld.sequential.races import CUTS, FIXED, KAPPA, RATE_OF, RATES, WIDTHS
+from hld.testing.sequential import races
+from hld.testing.sequential.races import CUTS, FIXED, KAPPA, RATE_OF, RATES, WIDTHS
 
 
 def test_fixed_bets_are_densities():

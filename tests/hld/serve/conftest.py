@@ -5,7 +5,7 @@ import pytest
 from live_server import Client, orders, served
 
 import hld
-from hld.serve.limits import Limits
+from hld.apps.serve.limits import Limits
 
 for name in ("starlette", "uvicorn", "prometheus_client"):
     pytest.importorskip(name)

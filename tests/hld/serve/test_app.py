@@ -11,8 +11,8 @@ from live_server import Client, bodies, csv_bytes, served, wait_until
 
 import hld
 from hld.answers.for_programs import plain_json
-from hld.serve.limits import Limits
-from hld.serve.openapi import description
+from hld.apps.serve.limits import Limits
+from hld.apps.serve.openapi import description
 
 
 @pytest.mark.parametrize("form", ["csv", "rows", "columns"])
@@ -353,7 +353,7 @@ def test_what_nobody_expected_is_told_to_the_log_alone(guarded, monkeypatch, cap
     def broken(*_):
         raise RuntimeError("a secret of the service")
 
-    monkeypatch.setattr("hld.serve.app.form_of", broken)
+    monkeypatch.setattr("hld.apps.serve.app.form_of", broken)
     with caplog.at_level("ERROR", logger="hld.serve"):
         status, answer = guarded[0].json("POST", "/v1/test", CSV, "text/csv", model="a")
     assert (status, answer["error"]["field"]) == (500, "service")
@@ -376,7 +376,7 @@ def test_what_a_refused_request_held_is_let_go_of_at_once(guarded, monkeypatch):
         seen.append(weakref.ref(held))
         raise ValueError("`table` is none")
 
-    monkeypatch.setattr("hld.serve.app.judge_table", refuses)
+    monkeypatch.setattr("hld.apps.serve.app.judge_table", refuses)
     gc.disable()
     try:
         assert guarded[0].json("POST", "/v1/test", CSV, "text/csv", model="a")[0] == 400

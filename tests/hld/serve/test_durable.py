@@ -18,7 +18,7 @@ import pytest
 from live_server import ROOT, Client, csv_bytes, orders, process, served, wait_until
 
 import hld
-from hld.serve.server import check_token
+from hld.apps.serve.server import check_token
 
 pytestmark = pytest.mark.thorough
 
@@ -215,7 +215,7 @@ def test_a_stop_that_is_forced_answers_what_it_gives_up(shop, number):
 
 
 def test_the_command_refuses_what_it_cannot_serve(shop, tmp_path, capsys, monkeypatch):
-    from hld.command.parser import main
+    from hld.apps.command.parser import main
 
     monkeypatch.delenv("HLD_TOKEN", raising=False)
     with pytest.raises(

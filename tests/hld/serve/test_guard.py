@@ -7,9 +7,9 @@ import pytest
 from hostile_requests import raw
 from live_server import Client, served, wait_until
 
-from hld.serve.guard import HEADERS
-from hld.serve.limits import Limits
-from hld.serve.server import opened_socket
+from hld.apps.serve.guard import HEADERS
+from hld.apps.serve.limits import Limits
+from hld.apps.serve.server import opened_socket
 
 
 def test_the_token_is_needed_and_compared_as_a_whole(guarded, shop):

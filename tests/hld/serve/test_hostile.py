@@ -18,8 +18,8 @@ import pytest
 from hostile_requests import hostile, largest, mutated, raw, request
 from live_server import ROOT, Client, bodies, csv_bytes, process, served
 
-from hld.serve.limits import Limits
-from hld.serve.watches import lock_states
+from hld.apps.serve.limits import Limits
+from hld.apps.serve.watches import lock_states
 
 pytestmark = pytest.mark.thorough
 
@@ -110,9 +110,9 @@ def test_the_largest_bodies_take_no_more_than_is_allowed(shop):
 
 STUCK = """
 import sys, time
-from hld.serve import app, server
-from hld.serve.limits import Limits
-from hld.serve.models import Models
+from hld.apps.serve import app, server
+from hld.apps.serve.limits import Limits
+from hld.apps.serve.models import Models
 app.judge_table = lambda *_: (print("begun", flush=True), time.sleep(600))
 assert server.STOP_SECONDS < 25
 server.STOP_SECONDS = 1

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.serve.limits import Limits
-from hld.serve.models import Models, model_paths, trial_table
-from hld.serve.work import judge_table, warm_up
+from hld.apps.serve.limits import Limits
+from hld.apps.serve.models import Models, model_paths, trial_table
+from hld.apps.serve.work import judge_table, warm_up
 
 OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 99}
 

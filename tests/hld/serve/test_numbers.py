@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from hld.serve.numbers import Numbers
+from hld.apps.serve.numbers import Numbers
 
 
 def model(name, **last):

@@ -5,11 +5,11 @@ import json
 import pytest
 from live_server import csv_bytes
 
-from hld.serve.app import Service
-from hld.serve.guard import OPEN
-from hld.serve.limits import Limits
-from hld.serve.openapi import ENDPOINTS, PARAMETERS, SCHEMAS, description
-from hld.serve.tables import FORMS, SUMMARY_FORMS
+from hld.apps.serve.app import Service
+from hld.apps.serve.guard import OPEN
+from hld.apps.serve.limits import Limits
+from hld.apps.serve.openapi import ENDPOINTS, PARAMETERS, SCHEMAS, description
+from hld.apps.serve.tables import FORMS, SUMMARY_FORMS
 
 
 def test_the_description_has_every_endpoint_and_is_of_openapi(client):

@@ -6,8 +6,8 @@ import pytest
 from browser import CHROMIUM, browser
 from live_server import Client, csv_bytes, served
 
-from hld.serve.app import page, policy
-from hld.serve.openapi import ENDPOINTS
+from hld.apps.serve.app import page, policy
+from hld.apps.serve.openapi import ENDPOINTS
 
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 TOKEN = "a-token-of-the-tests"

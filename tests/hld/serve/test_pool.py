@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from hld.serve.limits import Limits, Refusal
-from hld.serve.pool import Pool, check_time
+from hld.apps.serve.limits import Limits, Refusal
+from hld.apps.serve.pool import Pool, check_time
 
 CSV = b"colour,visits,income\nred,1,2.5\n"
 

@@ -7,8 +7,8 @@ from dataclasses import fields
 import pytest
 from starlette.requests import Request
 
-from hld.serve.limits import BODIES, Limits, Refusal, refusal_of
-from hld.serve.requests import Bodies
+from hld.apps.serve.limits import BODIES, Limits, Refusal, refusal_of
+from hld.apps.serve.requests import Bodies
 
 LIMITS = Limits(max_bytes=10, body_seconds=0.2)
 

@@ -9,8 +9,8 @@ from live_server import Client, served, wait_until
 
 pytest.importorskip("uvicorn")
 
-from hld.serve.limits import Limits
-from hld.serve.server import LEAST_READ, timed_protocol
+from hld.apps.serve.limits import Limits
+from hld.apps.serve.server import LEAST_READ, timed_protocol
 
 LIMITS = Limits(workers=1, head_seconds=0.5)
 ASKED = 400  # pages, more than the buffers of the system hold
@@ -46,8 +46,8 @@ def test_a_client_that_leaves_the_last_bytes_unread_is_cut_off_too(shop, caplog,
         kind = timed_protocol(seconds)
         return lambda **options: made.append(kind(**options)) or made[-1]
 
-    monkeypatch.setattr("hld.serve.server.timed_protocol", recorded)
-    monkeypatch.setattr("hld.serve.server.KEEP_SECONDS", 0.1)
+    monkeypatch.setattr("hld.apps.serve.server.timed_protocol", recorded)
+    monkeypatch.setattr("hld.apps.serve.server.KEEP_SECONDS", 0.1)
     with served({"orders": shop["orders"]}, limits=LIMITS) as (address, _), socket.socket() as line:
         client = Client(address)
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)

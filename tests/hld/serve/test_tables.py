@@ -11,9 +11,9 @@ import pytest
 from live_server import bodies
 
 import hld
-from hld.serve import tables
-from hld.serve.limits import SPARE_COLUMNS, Limits, Refusal, refusal_of
-from hld.serve.tables import FORMS, SUMMARY_FORMS, form_of, read_columns, read_summary
+from hld.apps.serve import tables
+from hld.apps.serve.limits import SPARE_COLUMNS, Limits, Refusal, refusal_of
+from hld.apps.serve.tables import FORMS, SUMMARY_FORMS, form_of, read_columns, read_summary
 
 FRAME = pd.DataFrame(
     {
@@ -115,9 +115,9 @@ def test_a_service_reads_all_of_it_without_pyarrow_and_pandas(shop, tmp_path):
     program = (
         "import sys, pathlib\n"
         "sys.modules['pyarrow'] = sys.modules['pandas'] = None\n"
-        "from hld.serve.limits import Limits\n"
-        "from hld.serve.models import Models\n"
-        "from hld.serve.work import report_page, judge_table, warm_up\n"
+        "from hld.apps.serve.limits import Limits\n"
+        "from hld.apps.serve.models import Models\n"
+        "from hld.apps.serve.work import report_page, judge_table, warm_up\n"
         "folder, limits = pathlib.Path(sys.argv[1]), Limits()\n"
         "model = Models({'all': folder / 'all.hld'}).loaded['all']\n"
         "warm_up([model], limits)\n"

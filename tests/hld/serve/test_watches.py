@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import hld
-from hld.serve import watches
-from hld.serve.models import Models
-from hld.serve.watches import Watch, lock_states
+from hld.apps.serve import watches
+from hld.apps.serve.models import Models
+from hld.apps.serve.watches import Watch, lock_states
 
 
 @pytest.fixture(scope="module")

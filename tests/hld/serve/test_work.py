@@ -3,10 +3,10 @@
 import pytest
 from live_server import csv_bytes
 
-from hld.serve import work
-from hld.serve.limits import Limits, Refusal
-from hld.serve.models import MOST_RESULTS, Models
-from hld.serve.pool import OutOfTime
+from hld.apps.serve import work
+from hld.apps.serve.limits import Limits, Refusal
+from hld.apps.serve.models import MOST_RESULTS, Models
+from hld.apps.serve.pool import OutOfTime
 
 LIMITS = Limits()
 

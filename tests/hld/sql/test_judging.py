@@ -12,9 +12,9 @@ from sql_tables import OPTIONS, counted, odd_table
 
 import hld
 import pcircuit
-from hld.results.distances import count_distances
-from hld.results.witnesses import combined
 from hld.sql.judging import judge, judge_counts
+from hld.witnesses.distances import count_distances
+from hld.witnesses.witnesses import combined
 
 
 @pytest.fixture(scope="module")

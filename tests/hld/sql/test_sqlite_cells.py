@@ -9,7 +9,7 @@ import pytest
 
 import hld
 from hld.answers.profile import profile_of
-from hld.results.count_law import merged_codes
+from hld.witnesses.count_law import merged_codes
 
 pytest.importorskip("ibis")
 pytest.importorskip("duckdb")

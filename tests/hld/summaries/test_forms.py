@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.summaries.summary import json_form, read_json
+from hld.testing.summaries.summary import json_form, read_json
 
 SCALARS = {"model": "0123456789abcdef" * 4, "num_rows": 3, "num_missing": 2}
 ALL_SCALARS = SCALARS | {"absent": ["a"], "extra": ["naïve ☃", ""]}

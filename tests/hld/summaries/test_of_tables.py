@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hld
-from hld.results.witnesses import WITNESSES
-from hld.summaries.of_tables import facts_of, summarize_chunks
-from hld.vectors.odd_rows import ODDNESS
+from hld.features.odd_rows import ODDNESS
+from hld.testing.summaries.of_tables import facts_of, summarize_chunks
+from hld.witnesses.witnesses import WITNESSES
 
 
 def test_a_table_gives_what_its_rows_give(detector):
@@ -35,7 +35,7 @@ def test_every_witness_is_heard_through_a_summary(of_arrow, arrow_table):
 def test_many_cells_of_pairs_are_left_out_and_the_result_says_so(
     of_arrow, arrow_table, monkeypatch
 ):
-    monkeypatch.setattr("hld.summaries.of_tables.MOST_CELLS", 5)
+    monkeypatch.setattr("hld.testing.summaries.of_tables.MOST_CELLS", 5)
     found = of_arrow.test(of_arrow.summarize(arrow_table[:60]))
     assert (found.pairs, found.not_heard) == ((), ("largest_dependence",))
 

@@ -10,16 +10,16 @@ import zoo
 from scipy.stats import chi2
 
 import hld
-from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms, sample_norms
+from hld.features.linear_maps import DenseRows, Scaled
+from hld.laws.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms, sample_norms
 from hld.references.kept_rows import KeptRows
-from hld.summaries.summing import (
+from hld.testing.summaries.summing import (
     SKETCH,
     confirmed_by_spread,
     pooled_by_spread,
     sketches_of,
     spread_of,
 )
-from hld.vectors.linear_maps import DenseRows, Scaled
 from pcircuit import sample
 
 PLAIN, DENSE = (

@@ -10,7 +10,7 @@ import zoo
 
 import hld
 import pcircuit
-from hld.summaries.summary import check_summary
+from hld.testing.summaries.summary import check_summary
 
 CIRCUITS = {
     name: c for name, c in zoo.circuits().items() if name in ("hclt_like", "rat_like", "two_coins")

@@ -7,7 +7,7 @@ import zoo
 
 import hld
 import pcircuit
-from hld.summaries.summing import summarize_rows
+from hld.testing.summaries.summing import summarize_rows
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 ROWS = pcircuit.sample(CIRCUIT, 60, rng=0).astype(int)
@@ -35,8 +35,8 @@ def test_the_spread_of_many_rows_is_estimated_from_some(detector, holes, monkeyp
     if holes:
         codes[::5, 0] = -1
     whole = detector.test_.summarize(codes)
-    monkeypatch.setattr("hld.summaries.summing.MOST_SPREAD", 800)
-    monkeypatch.setattr("hld.summaries.summing.LEAST_SPREAD", 300)
+    monkeypatch.setattr("hld.testing.summaries.summing.MOST_SPREAD", 800)
+    monkeypatch.setattr("hld.testing.summaries.summing.LEAST_SPREAD", 300)
     part, n = detector.test_.summarize(codes), len(codes)
     parts = detector.test_.summarize(codes[:1200]) + summarize_rows(
         detector.test_, codes[1200:], first=1200
@@ -79,8 +79,8 @@ def test_with_holes_a_node_is_summed_over_the_rows_that_show_it(against_rows):
 def test_blocks_of_any_size_give_the_same(against_rows, rows, monkeypatch):
     whole = summarize_rows(against_rows, rows)
     for values in (1, 500):
-        monkeypatch.setattr("hld.summaries.summing.BLOCK_VALUES", values)
-        monkeypatch.setattr("hld.summaries.summing.CACHED_VALUES", values)
+        monkeypatch.setattr("hld.testing.summaries.summing.BLOCK_VALUES", values)
+        monkeypatch.setattr("hld.testing.summaries.summing.CACHED_VALUES", values)
         found = summarize_rows(against_rows, rows)
         np.testing.assert_array_equal(found.seen, whole.seen)
         np.testing.assert_array_equal(found.spread.odd, whole.spread.odd)

@@ -214,7 +214,7 @@ def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
             for module in ("references.circuit", "metrics.whitened", "nulls.joint"):
                 patch.setattr(f"hld.{module}.MAX_FULL_SPECTRUM", 5)
             patch.setattr("hld.references.rows.MOST_FORMED", 5)
-            patch.setattr("hld.metrics.maps.LEADING_DIRECTIONS", len(full.nodes) - 1)
+            patch.setattr("hld.witnesses.metrics.maps.LEADING_DIRECTIONS", len(full.nodes) - 1)
             large = HLDTest(circuit, **arguments)
         batch = sample(circuit, 300, rng=5)
         np.testing.assert_allclose(large(batch).pvalues, full(batch).pvalues, rtol=0.02)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.nulls.null import PValue
+from hld.laws.null import PValue
 from hld.references.available import shown
 from hld.testing import row_batches
 from hld.testing.row_batches import HoledNull, RowBatch, row_factors

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, asdict
 
 import pytest
 
-from hld.nulls.named import NULLS
+from hld.laws.named import NULLS
 from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.testing.calibration import MISSING, Settings, usual_missing
 

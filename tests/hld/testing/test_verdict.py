@@ -8,9 +8,9 @@ import zoo
 from scipy import stats
 
 import hld
-from hld.nulls.null import PValue
+from hld.features.row_vectors import RowVectors
+from hld.laws.null import PValue
 from hld.testing.verdict import LEAST_PVALUE, own_rows, verdict
-from hld.vectors.row_vectors import RowVectors
 from pcircuit import node_likelihoods, rat_spn, sample, select_nodes
 
 CIRCUIT = zoo.circuits()["hclt_like"]

@@ -7,9 +7,9 @@ import pytest
 from binomial_bounds import at_most
 
 import hld
-from hld.command.parser import main
+from hld.apps.command.parser import main
 from hld.references.group_statistics import Cells, group_statistics
-from hld.variation.group_test import Deviations
+from hld.testing.variation.group_test import Deviations
 
 G, T = 40, 50
 

@@ -5,7 +5,7 @@ import pytest
 
 from hld.references.groups import split_groups
 from hld.tables.cells import read_table
-from hld.variation.dividing import FEWEST_ROWS, divide, split_rows
+from hld.testing.variation.dividing import FEWEST_ROWS, divide, split_rows
 
 
 def table(n, **more):

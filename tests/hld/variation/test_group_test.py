@@ -16,7 +16,9 @@ import hld
 import pcircuit
 from hld import HLDTest
 from hld.answers.column_shifts import column_shifts
-from hld.nulls.exchangeable import (
+from hld.features.linear_maps import DenseRows, Scaled
+from hld.features.row_vectors import column_units
+from hld.laws.exchangeable import (
     exchangeable_pvalue,
     leverages,
     normal_pvalue,
@@ -24,7 +26,7 @@ from hld.nulls.exchangeable import (
     symmetric_scores,
 )
 from hld.references.groups import group_reference, mean_of, no_features
-from hld.variation.group_test import (
+from hld.testing.variation.group_test import (
     Deviations,
     GroupContext,
     GroupTest,
@@ -33,9 +35,7 @@ from hld.variation.group_test import (
     single_pvalues,
     without_rounding,
 )
-from hld.variation.time_test import time_test
-from hld.vectors.linear_maps import DenseRows, Scaled
-from hld.vectors.row_vectors import column_units
+from hld.testing.variation.time_test import time_test
 from pcircuit import sample
 from pcircuit.moments.means import unit_means
 

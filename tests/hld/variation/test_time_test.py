@@ -11,10 +11,10 @@ from dependent_rows import markov, uneven, variance_ratio
 
 import hld
 import pcircuit
-from hld.nulls.exchangeable import exchangeable_pvalue, ranked_parts
+from hld.features.row_vectors import column_units
+from hld.laws.exchangeable import exchangeable_pvalue, ranked_parts
 from hld.references.stretches import stretch_reference
-from hld.variation.time_test import INDEPENDENT_ROWS, RISK, TimeTest, time_test
-from hld.vectors.row_vectors import column_units
+from hld.testing.variation.time_test import INDEPENDENT_ROWS, RISK, TimeTest, time_test
 
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
 UNEVEN = np.array([0.98, 0.9, 0.5] + [0.0] * 17)

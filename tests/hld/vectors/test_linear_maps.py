@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hld.vectors import linear_maps
-from hld.vectors.linear_maps import (
+from hld.features import linear_maps
+from hld.features.linear_maps import (
     FORMS,
     DenseRows,
     Scaled,
@@ -15,7 +15,7 @@ from hld.vectors.linear_maps import (
     seen_by,
     widened,
 )
-from hld.vectors.row_products import squared_distances
+from hld.features.row_products import squared_distances
 
 M = 6
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hld.vectors.linear_maps import DenseRows, Scaled, SparseRows, Stretched, Window
-from hld.vectors.row_products import quadratic_forms, row_products, squared_distances
+from hld.features.linear_maps import DenseRows, Scaled, SparseRows, Stretched, Window
+from hld.features.row_products import quadratic_forms, row_products, squared_distances
 
 
 def metrics_of(rng, size, k, scale=1.0):
@@ -49,7 +49,7 @@ def stretched(vectors, rest, rng):
 
 @pytest.mark.parametrize("block", [4_096, 7])
 def test_each_metric_sees_what_it_sees_alone(block, rng, monkeypatch):
-    monkeypatch.setattr("hld.vectors.row_products.BLOCK_ROWS", block)
+    monkeypatch.setattr("hld.features.row_products.BLOCK_ROWS", block)
     vectors, others = (np.linalg.qr(rng.normal(size=(6, 6)))[0] for _ in range(2))
     short = np.linalg.qr(rng.normal(size=(4, 2)))[0]
     metrics = (

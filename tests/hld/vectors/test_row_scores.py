@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pcircuit
-from hld.vectors.row_scores import (
+from hld.features.row_scores import (
     BINS,
     CELLS,
     NEVER,

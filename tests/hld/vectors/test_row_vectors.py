@@ -8,8 +8,8 @@ from binomial_bounds import SURE
 from scipy.stats import binom
 
 import pcircuit
-from hld.vectors import row_vectors
-from hld.vectors.row_vectors import (
+from hld.features import row_vectors
+from hld.features.row_vectors import (
     RowVectors,
     bounded_array,
     circuit_depth,
@@ -18,7 +18,7 @@ from hld.vectors.row_vectors import (
     largest_factors,
     some_rows,
 )
-from hld.vectors.score_features import FLOOR, score_features, score_variances
+from hld.features.score_features import FLOOR, score_features, score_variances
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, select_nodes
 from pcircuit.moments.rounding import rounding_errors
 
@@ -177,7 +177,7 @@ def test_shared_places_keep_the_sum_of_squares_in_the_mean_over_signs(monkeypatc
     whole = score_features(circuit, most=10**6).of_rows(circuit, rows).mean(axis=0)
     few, score = [], pcircuit.mean_score(circuit, rows)
     for seed in range(200):
-        monkeypatch.setattr("hld.vectors.score_features.SEED", seed)
+        monkeypatch.setattr("hld.features.score_features.SEED", seed)
         features = score_features(circuit, most=64)
         assert features.num_features == 64
         few.append(float((features.of_scores(score) ** 2).sum()))

@@ -20,8 +20,8 @@ from hld.answers.reports.batch_report import (
 from hld.answers.reports.page import heat_tables
 from hld.answers.reports.segments_report import MOST_ROWS, audit_report, picture, segments_report
 from hld.answers.segments import SegmentsResult
-from hld.comparing.audit import AuditResult, AuditRow
-from hld.metrics.named import METRICS
+from hld.detector.comparing.audit import AuditResult, AuditRow
+from hld.witnesses.metrics.named import METRICS
 
 HEAD = ["test", "p-value", "part of the level"]
 

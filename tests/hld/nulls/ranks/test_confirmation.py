@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hld.nulls.ranks.confirmation import pooled_of_norms, sample_norms, widest_tail
+from hld.laws.ranks.confirmation import pooled_of_norms, sample_norms, widest_tail
 
 
 @pytest.mark.parametrize("squared", [0.3, 1.0, 3.0])

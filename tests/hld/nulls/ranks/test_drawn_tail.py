@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hld.nulls.ranks.monte_carlo import EXACT, GROWTH, drawn_tail, read_tail
+from hld.laws.ranks.monte_carlo import EXACT, GROWTH, drawn_tail, read_tail
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=300), st.integers(0, 41))

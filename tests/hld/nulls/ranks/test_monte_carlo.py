@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hld.nulls.ranks.monte_carlo import (
+from hld.laws.ranks.monte_carlo import (
     TIE,
     monte_carlo_error,
     monte_carlo_pvalue,

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 import hld
-from hld.results.witnesses import combined
 from hld.tables.schemas.counts import (
     MISSING_SHARE,
     MOST_VALUES,
@@ -23,6 +22,7 @@ from hld.tables.schemas.counts import (
     hypergeometric_tail,
     smallest_law,
 )
+from hld.witnesses.witnesses import combined
 
 
 def test_tails_by_counting_all_draws():

@@ -1,0 +1,343 @@
+"""The commands on a batch: test, explain, audit, summarize.
+
+What ``hld explain`` says: the squared distance d^2 = sum_j delta_j^2 is a sum over nodes, and by
+`witnesses.localization` also a sum over variables.  A share is the part of one of them in that sum, between 0 and 1.
+Beside the shares of the columns are the counts of unusual cells, before any test.  The distance weighs all nodes alike,
+so a node with small likelihoods can depart clearly by itself and yet hardly move it: that is why the number of such
+nodes is given, whatever the test finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import pathlib
+from types import SimpleNamespace
+from typing import Any
+
+from hld.answers.words import p_text
+from hld.apps.command.arguments import OF_FILES
+from hld.apps.command.output import (
+    check_output,
+    print_json,
+    print_result,
+    print_table,
+    print_text,
+    save_figure,
+    step,
+)
+from hld.apps.command.reading import (
+    check_edits,
+    judge_file,
+    load_model,
+    read_batch,
+    reading_options,
+    refuse_options,
+)
+from hld.tables.files import files
+from hld.tables.schemas.schema import GROUPING
+from hld.testing.summaries.of_tables import summarize_chunks
+from hld.testing.summaries.summary import BatchSummary
+from pcircuit.io.whole_file import replace_file
+
+SHIFT, BLIND = 1, 3  # exit status; the latter where no odd segment could have been called
+OF_NODES = ("node", "kind", "delta", "zscore", "own_zscore", "pvalue", "share")
+SHOWN_NAMES = 6  # columns named for the scope of a node
+
+
+def test(args: argparse.Namespace) -> int:
+    """Test a batch, or each segment of it: the verdict."""
+    if args.report is not None:
+        check_output(args.report, (args.model, args.table))
+    _check_options(args)
+    if args.by is None:
+        detector, result = _tested(args)
+    else:
+        detector, table = read_inputs(args)
+        with step("testing segments"):
+            result = detector.test_by(
+                table, args.by, args.alpha, every=args.every, procedure=args.procedure or "bh"
+            )
+    if args.report is not None:
+        _write_report(args, detector, result)
+    print_result(result, args.json)
+    if args.by is not None:
+        return SHIFT if result.reject.any() else 0 if result.can_call else BLIND
+    return SHIFT if is_large(result, args.min_effect) else 0
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Raise unless there is one batch, of rows where rows are needed, and options go together."""
+    batches = (("a table", args.table), ("--summary", args.summary), ("--sql", args.sql))
+    given = [name for name, value in batches if value is not None]
+    found, has_rows = " and ".join(given) or "neither", args.table is not None
+    for is_wrong, why in (
+        (
+            len(given) != 1,
+            f"a batch is either a table or given by --summary or --sql, found {found}",
+        ),
+        (
+            not has_rows and (args.by is not None or args.report is not None),
+            f"{found} goes neither with --by nor with --report, which need rows",
+        ),
+        (
+            bool(args.database) and args.sql is None,
+            "--database is for --sql: say which table of it, or which query",
+        ),
+        (
+            args.by is not None and args.min_effect is not None,
+            "--min-effect is for one batch, not with --by",
+        ),
+        (
+            args.min_effect is not None and not 0 <= args.min_effect <= 1,
+            f"--min-effect must be a share of rows, from 0 to 1, found {args.min_effect}",
+        ),
+        (
+            args.by is None and args.every is not None,
+            "--every is for segments of time: give their column with --by",
+        ),
+        (
+            args.by is None and args.procedure is not None,
+            "--procedure is for several segments: give their column with --by",
+        ),
+    ):
+        if is_wrong:
+            raise ValueError(why)
+    if not has_rows:
+        refuse_options(args, OF_FILES, f"is for tables in files, found {found}")
+
+
+def is_large(result: Any, least: float | None) -> bool:
+    """Whether a batch is called shifted and, if asked for, surely at least such a share of its rows are others."""
+    if not result.reject or least is None:
+        return bool(result.reject)
+    return (result.effect if result.effect_interval is None else result.effect_interval[0]) >= least
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Test a batch: the verdict, and the nodes and columns that carry the shift."""
+    if args.plot is not None:
+        check_output(args.plot, (args.model, args.table))
+    detector, result = _tested(args)
+    found = explanation(detector, result, args.top)
+    if args.plot is not None:
+        draw_shares(detector, result, args.top, args.plot)
+    if args.json:
+        print_json(found)
+    else:
+        print_explanation(result, found)
+    return SHIFT if result.reject else 0
+
+
+def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
+    """The detector of a model file and the result of the batch, which is read in chunks."""
+    detector = load_model(args.model)
+    if getattr(args, "summary", None):
+        return detector, detector.test(read_summaries(args.summary), args.alpha)
+    if getattr(args, "sql", None) is not None:
+        from hld.sql import judge
+
+        with step("counting in the database"):
+            return detector, judge(detector, args.database, args.sql, args.alpha)
+    with step(f"reading and testing {args.table}"):
+        return detector, judge_file(
+            detector, args.table, args.alpha, reading_options(args, detector.encoder_)
+        )
+
+
+def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
+    """The detector of a model file and the batch as a data frame."""
+    detector = load_model(args.model)
+    with step(f"reading {args.table}"):
+        table = read_batch(args.table, detector.encoder_, reading_options(args, detector.encoder_))
+    return detector, table
+
+
+def _write_report(args: Any, detector: Any, result: Any) -> None:
+    """The page about a test, or about segments."""
+    from hld.answers.reports.batch_report import batch_report
+    from hld.answers.reports.page import write_page
+    from hld.answers.reports.segments_report import segments_report
+
+    batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
+    digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
+    names: dict[str, Any] = {
+        "batch_name": batch,
+        "model_name": pathlib.Path(args.model).name,
+        "commands": [args.command_line],
+        "digest": digest,
+    }
+    with step(f"writing {args.report}"):
+        text = (batch_report if args.by is None else segments_report)(detector, result, **names)
+        write_page(text, args.report)
+
+
+def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
+    """The result of a test with its localisation, in names of columns."""
+    names = detector.encoder_.names
+    found = result.localize(top=top)
+    total = float(result.deltas @ result.deltas) or 1.0  # all shares are 0 where nothing differs
+    odd = result.data_quality.columns
+    nodes = [
+        {
+            "node": shift.node,
+            "kind": shift.kind,
+            "variables": [names[v] for v in shift.scope],
+            "delta": shift.delta,
+            "zscore": shift.zscore,
+            "own_zscore": shift.own_zscore,
+            "pvalue": shift.pvalue,
+            "share": shift.delta**2 / total,
+        }
+        for shift in found.nodes
+    ]
+    variables = [
+        {
+            "name": names[v],
+            "share": float(found.variable_scores[v]) / total,
+            "num_missing": odd[v].num_missing,
+            "num_unseen": odd[v].num_unseen,
+            "num_out_of_range": odd[v].num_out_of_range,
+        }
+        for v in (-found.variable_scores).argsort(kind="stable")[:top].tolist()
+    ]
+    num_shifted = int((result.node_pvalues <= result.alpha).sum())
+    return result.to_dict() | {
+        "num_nodes": len(result.node_pvalues),
+        "num_nodes_shifted": num_shifted,
+        "nodes": nodes,
+        "variables": variables,
+    }
+
+
+def print_explanation(result: Any, found: Any) -> None:
+    """Print the verdict, the columns, and the nodes that shifted by themselves."""
+    shifted = [entry for entry in found["nodes"] if entry["pvalue"] <= result.alpha]
+    print_text(f"{result}\n\ncolumns, by their share of the squared distance")
+    print_table(
+        ("column", "share", "missing", "unseen", "out of range"),
+        [tuple(entry.values()) for entry in found["variables"]],
+    )
+    print_text(
+        f"\n{found['num_nodes_shifted']} of {found['num_nodes']} nodes shifted by themselves at level "
+        f"{result.alpha:g} (p-values adjusted for their number){', by their share' * bool(shifted)}"
+    )
+    if not shifted:
+        return
+    print_table(
+        ("node", "kind", "delta", "z", "own z", "p (adj.)", "share", "columns"),
+        [(*(entry[name] for name in OF_NODES), _listed(entry["variables"])) for entry in shifted],
+    )
+
+
+def draw_shares(detector: Any, result: Any, top: Any, path: Any) -> None:
+    """Draw the columns' shares of a shift into a picture file."""
+    from hld.answers.plots import new_figure, variable_shares
+
+    names = detector.encoder_.names
+    figure = new_figure((7.0, 1.6 + 0.32 * min(top, len(names))))
+    ax = variable_shares(result.localize(top=1), names, figure.add_subplot(), top=top)
+    ax.set_title(
+        f"{'Shift' if result.reject else 'No shift'} found: {p_text(result.pvalue, result.alpha)}, "
+        f"{result.num_samples} row{'s' * (result.num_samples != 1)}",
+        loc="left",
+    )
+    save_figure(figure, path, dpi=150)
+
+
+def _listed(names: Any) -> str:
+    """The first names of a scope, and how many more there are."""
+    more = len(names) - SHOWN_NAMES
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def audit(args: Any) -> int:
+    """Measure level, power and drift."""
+    from hld.answers.reports.page import write_page
+    from hld.answers.reports.segments_report import audit_report
+    from hld.detector.comparing.audit import audit as audited
+
+    if args.report is not None:
+        check_output(args.report, (args.model, args.table))
+    detector, table = read_inputs(args)
+    named = check_edits(args.edit, detector)
+    name = pathlib.Path(args.model).name
+    at_alpha = SimpleNamespace(
+        test=lambda batch: detector.test(batch, args.alpha),
+        judge_=detector.judge_,
+        encoder_=detector.encoder_,
+    )
+    groups = _group_column(detector, args.groups)
+    result = audited(
+        {name: at_alpha},
+        table,
+        args.sizes,
+        named,
+        args.alpha,
+        num_batches=args.num_batches,
+        rng=args.seed,
+        progress=True,
+        groups=groups,
+    )
+    if args.report is not None:
+        write_page(
+            audit_report(
+                result, table_name=pathlib.Path(args.table).name, commands=[args.command_line]
+            ),
+            args.report,
+        )
+    print_result(result, args.json)
+    return 0 if all(result.keeps_level.values()) else 1
+
+
+def _group_column(detector: Any, given: str | None) -> str | None:
+    """The column of whole groups: the one that is given, else that of the fit; None if groups are not asked for."""
+    from hld.detector.comparing.audit import kind_of
+
+    known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
+    if given is None and kind_of(detector) == "groups":
+        if not known:
+            raise ValueError(
+                "--groups is missing: the model was fitted with groups, and only whole groups tell its "
+                "level, so name the column that has them"
+            )
+        return known[0]
+    return given
+
+
+def summarize(args: Any) -> int:
+    """Write the summary of a table."""
+    detector, path = load_model(args.model), check_output(args.output, (args.model, args.table))
+    options = reading_options(args, detector.encoder_)
+    chunks = files.read_chunks(args.table, detector.encoder_, options)
+    found = summarize_chunks(detector, chunks)
+    with replace_file(path) as file:
+        file.write(found.to_json().encode())
+    print_text(f"wrote {path}: {found.num_rows} rows as {len(found.sums)} sums")
+    return 0
+
+
+def read_summaries(paths: Any) -> Any:
+    """The sum of the summaries of some files, each of which counts once."""
+    total, known = None, [os.path.realpath(path) for path in paths]
+    for i, path in enumerate(paths):
+        if known[i] in known[:i]:
+            raise ValueError(
+                f"--summary names the file {path!r} twice, and its rows would count twice: name each "
+                "file once"
+            )
+    for path in paths:
+        with open(path, encoding="utf-8-sig") as file:
+            try:
+                found = BatchSummary.from_json(file.read())
+            except ValueError as error:
+                raise ValueError(f"cannot read {path!r}: {error}") from error
+        try:
+            total = found if total is None else total + found
+        except ValueError as error:  # the first file and this one are not of one kind
+            raise ValueError(str(error).replace("`other`", repr(path), 1)) from None
+    return total

@@ -1,0 +1,239 @@
+"""The commands that make a model file, and those that ask one: fit, info, plan, sample, diff, export."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from dataclasses import replace
+from typing import Any
+
+from hld.answers.column_shifts import percent
+from hld.answers.models import compare_models
+from hld.apps.command.output import (
+    LOG,
+    check_output,
+    check_outputs,
+    print_json,
+    print_result,
+    print_table,
+    print_text,
+    step,
+)
+from hld.apps.command.reading import (
+    check_edits,
+    load_model,
+    reading_options,
+    write_rows,
+)
+from hld.apps.export.c_source import c_source
+from hld.apps.export.onnx_graph import onnx_model
+from hld.detector.detector import HLDDetector
+from hld.tables.drawing import as_learned, draw_rows
+from hld.tables.files.files import read_training
+from hld.tables.schemas.learn_schema import calendar_columns
+from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
+from hld.testing.planning.of_tables import plan as planned
+from pcircuit.io.archive import distinct_names
+from pcircuit.io.whole_file import replace_file
+
+MANY_EMPTY = 0.02  # share of the cells of a column from which they are told
+LEAST_EMPTY = 5  # number of them
+MOST = 8  # columns that are named
+
+
+def fit(args: argparse.Namespace) -> int:
+    """Learn a table and write the model file."""
+    target = check_output(args.output, (args.table, args.schema))
+    detector = HLDDetector(
+        num_latents=args.num_latents,
+        num_epochs=args.num_epochs,
+        num_bins=args.num_bins,
+        leaves=args.leaves,
+        categorical=args.categorical,
+        continuous=args.continuous,
+        rng=args.seed,
+        metric=args.metric,
+        covariates=args.covariates,
+        schema=(given := _schema(args)),
+    )
+    options = reading_options(args)
+    # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
+    options = replace(
+        options, drop=tuple(name for name in options.drop if name not in (args.calendar or ()))
+    )
+    with step(f"reading {args.table}"):
+        table, num_rows = read_training(
+            args.table,
+            options,
+            max_rows=args.max_rows,
+            seed=args.seed,
+            is_series=args.order is not None,
+            kinds=_kinds(args, given),
+        )
+    LOG.info("learning %d of %d rows", len(table), num_rows)
+    detector.fit(table, groups=args.groups, order=args.order, progress=True)
+    with step(f"writing {args.output}"):
+        detector.save(target)
+    count = len(detector.encoder_.columns)
+    which = "a sample" if args.order is None else "the last"
+    sampled = f" ({which} of {num_rows})" if num_rows > detector.num_train_ else ""
+    print_text(
+        f"fitted {detector.num_train_} rows{sampled} of {count} column{'s' * (count != 1)}: mean "
+        f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}"
+    )
+    return 0
+
+
+def _schema(args: argparse.Namespace) -> Any:
+    """What is known of the columns before the table is read; None for nothing."""
+    given = None if args.schema is None else _read_schema(args.schema)
+    dates = [column for name in args.calendar or () for column in calendar_columns(name)]
+    if not dates and not args.drop:
+        return given
+    known = () if given is None else given.columns
+    left_out = [
+        ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop
+    ]  # batches may have them
+    about: dict[str, Any] = {}
+    for column in (*known, *left_out, *dates):
+        about[column.name] = column  # what is said last holds
+    return TableSchema(tuple(about.values()))
+
+
+def _kinds(args: argparse.Namespace, given: Any) -> dict[str, str]:
+    """What columns are said to be."""
+    known = () if given is None else given.columns
+    return {
+        **{one.name: one.kind for one in known},
+        **dict.fromkeys(args.continuous or (), "continuous"),
+        **dict.fromkeys(args.categorical or (), "categorical"),
+    }
+
+
+def _read_schema(path: Any) -> Any:
+    """The schema in a JSON file."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return TableSchema.from_dict(json.load(file, object_pairs_hook=distinct_names))
+    except RecursionError:
+        raise ValueError(f"cannot read the schema {path!r}: it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"cannot read the schema {path!r}: {error}") from None
+
+
+def info(args: argparse.Namespace) -> int:
+    """Print what a model file holds."""
+    detector = load_model(args.model)
+    if not args.json:
+        print_text(detector.describe())
+        return 0
+    columns, circuit, test = detector.encoder_.columns, detector.circuit_, detector.test_
+    print_json(
+        {
+            "num_train": detector.num_train_,
+            "log_likelihood": detector.history_[-1],
+            "columns": [
+                {"name": column.name, "kind": column.kind, "num_categories": column.num_categories}
+                for column in columns
+            ],
+            "circuit": {"num_variables": circuit.num_variables, "num_units": circuit.num_nodes},
+            "test": {
+                "num_nodes": len(test.nodes),
+                "null": test.null,
+                "reference": test.reference,
+                "num_train": test.num_train,
+            },
+            "params": detector.get_params(),
+        }
+    )
+    return 0
+
+
+def plan(args: Any) -> int:
+    """What a model will find with a given number of rows a day, and when."""
+    detector = load_model(args.model)
+    edits = check_edits(args.edit, detector)
+    found = planned(detector, args.rows_per_day, edits, args.power, args.alpha, progress=True)
+    print_result(found, args.json)
+    return 0
+
+
+def diff(args: argparse.Namespace) -> int:
+    """Compare two model files."""
+    found = compare_models(load_model(args.first), load_model(args.second))
+    if args.json:
+        print_json(found.to_dict())
+        return 0
+    print_text(found.headline())
+    print_table(
+        ("column", "rows that differ", "where most"),
+        [
+            (one.name, "-" if one.distance is None else percent(one.distance), one.describe())
+            for one in found.columns
+        ],
+    )
+    return 0
+
+
+def export(args: Any) -> int:
+    """Write the file, or both."""
+    if args.c is None and args.onnx is None:
+        raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")
+    targets = check_outputs(
+        [path for path in (args.c, args.onnx) if path is not None], [args.model]
+    )
+    detector, contents = load_model(args.model), []
+    if args.c is not None:
+        with step("writing C"):
+            contents.append(c_source(detector).encode("ascii"))
+    if args.onnx is not None:
+        with step("building the ONNX graph"):
+            contents.append(onnx_model(detector).SerializeToString())
+    for path, content in zip(targets, contents, strict=True):
+        with replace_file(path) as file:
+            file.write(content)
+        print_text(f"wrote {path}: {len(content):,} bytes")
+    return 0
+
+
+def sample(args: argparse.Namespace) -> int:
+    """Write rows drawn from a model as CSV."""
+    output = None if args.output == "-" else args.output
+    if output is not None:
+        check_output(output, [args.model])
+    detector = load_model(args.model)
+    with step(f"drawing {args.num_rows} rows"):
+        rows = draw_rows(
+            detector.circuit_,
+            detector.encoder_.columns,
+            detector.values_,
+            args.num_rows,
+            where=args.where,
+            rng=args.seed,
+        )
+    _warn_of_empty(detector.encoder_.columns, rows)
+    names, cells = as_learned(detector.encoder_, detector.values_, rows)
+    write_rows(names, cells, output, args.sep or ",")
+    return 0
+
+
+def _warn_of_empty(columns: tuple[Any, ...], rows: Any) -> None:
+    """Warn of columns with many empty cells, which would be taken for missing; not of those that training had empty."""
+    counts = {
+        column.name: sum(cell is None for cell in cells)
+        for column, cells in zip(columns, rows.T, strict=True)
+        if getattr(column, "levels", None) != ()
+    }
+    empty = [
+        f"{name!r} ({100 * count / len(rows):.0f}%)"
+        for name, count in counts.items()
+        if count >= max(LEAST_EMPTY, MANY_EMPTY * len(rows))
+    ]
+    if empty:
+        warnings.warn(
+            "rare levels and new ones, of which the model holds no text, are drawn as empty cells: in "
+            f"{', '.join(empty[:MOST])}{' and others' if len(empty) > MOST else ''}",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,124 @@
+"""Who may ask: the token, the host, the origin; and what every answer says to browsers.
+
+A service on the loopback address can be reached by every page that a browser on the same machine shows.  A page of
+another site may send requests there, and a host name that changes its address (DNS rebinding) makes it look like the
+same site.  So, without a token, the host name of a request must be one of this machine (`TrustedHostMiddleware` of
+Starlette, `hld.apps.serve.app`); and a request sent by a page must come from the service's own page.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from typing import TYPE_CHECKING
+
+from hld.apps.serve.limits import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from hld.apps.serve.numbers import Numbers
+
+OPEN = frozenset(
+    {"/", "/api", "/healthz", "/readyz", "/openapi.json"}
+)  # without the token: they tell nothing of the data
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+class Guard:
+    """An ASGI application around another one."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        refuse: Callable[[Refusal], ASGIApp],
+        token: str | None,
+        numbers: Numbers,
+    ) -> None:
+        self.app, self.refuse, self.token, self.numbers = app, refuse, token, numbers
+        self.is_full: Callable[[], bool] = lambda: False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, and count it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, seen = time.perf_counter(), {"status": 0}
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                seen["status"] = message["status"]
+                message = {**message, "headers": [*message["headers"], *HEADERS]}
+            await send(message)
+
+        try:
+            await self._app_for(scope)(scope, receive, answer)
+        finally:  # also of a request whose client has gone
+            name = getattr(
+                scope.get("endpoint"), "path", "other"
+            )  # paths that strangers make up are one
+            self.numbers.requests.labels(name, seen["status"]).inc()
+            self.numbers.seconds.labels(name).observe(time.perf_counter() - start)
+
+    def _app_for(self, scope: Scope) -> ASGIApp:
+        """What answers a request: the application, or a refusal."""
+        try:
+            self._check(scope)
+        except Refusal as refusal:
+            return self.refuse(refusal)
+        return self.app
+
+    def _check(self, scope: Scope) -> None:
+        """Raise `Refusal` unless the request may be answered."""
+        from starlette.datastructures import Headers
+
+        if self.is_full():
+            raise Refusal(
+                503,
+                "service",
+                "more connections are open than the service allows: try again",
+                {"Retry-After": "1", "Connection": "close"},
+            )
+        headers = Headers(scope=scope)
+        if "content-length" in headers and "transfer-encoding" in headers:
+            raise Refusal(
+                400,
+                "content-length",
+                "the request has Content-Length and Transfer-Encoding, expected one of them",
+                {"Connection": "close"},
+            )
+        host = headers.get("host", "").lower()
+        if any(one.partition("://")[2].lower() != host for one in headers.getlist("origin")):
+            raise Refusal(
+                403,
+                "origin",
+                "the request comes from a page of another site, expected one of the service",
+            )
+        if (
+            self.token is not None
+            and scope["path"] not in OPEN
+            and not same_token(headers.get("authorization", ""), self.token)
+        ):
+            raise Refusal(
+                401,
+                "authorization",
+                "the request needs the header `Authorization: Bearer TOKEN` with the "
+                "token of the service",
+                {"WWW-Authenticate": "Bearer"},
+            )
+
+
+def same_token(header: str, token: str) -> bool:
+    """Whether a header has the token; takes as long whatever it has instead."""
+    scheme, _, given = header.partition(" ")
+    return (
+        hmac.compare_digest(given.strip().encode(), token.encode()) and scheme.lower() == "bearer"
+    )

@@ -1,0 +1,205 @@
+"""The models of a service: loaded, tried once, and replaced as a whole when their files change.
+
+A request takes the current `LoadedModel` when it begins and keeps it to the end, so that nobody waits for a new
+version and nobody sees half of one.  A file that cannot be read leaves the old version in place; what was wrong is
+shown with the model.
+
+A version of a model, which its name and digest tell, has one monitor: a request that began under an old version and
+one that began after its file came back add their rows to the same monitor.  Where states are kept in files, a monitor
+of an old version that no request has any more is forgotten, and read again if the version comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import pathlib
+import re
+import secrets
+import threading
+import time
+import weakref
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from hld.apps.serve.watches import Watch, lock_states
+from hld.detector.detector import HLDDetector, load
+from hld.tables.drawing import draw_rows
+
+LOG = logging.getLogger("hld.serve")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+TRIAL_ROWS = 50
+MOST_RESULTS = 32  # kept for their reports
+
+
+class Results:
+    """The last results of a model by their ids, and what all of them were: how many, the last one, the last shift."""
+
+    def __init__(self) -> None:
+        self.heard: dict[str, Any] = {"batches": 0, "rows": 0, "last": None, "last_shift": None}
+        self._held: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def keep(self, result: Any) -> str:
+        """Keep a result, and no more than `MOST_RESULTS`; its id."""
+        key = secrets.token_hex(8)
+        last = {"time": time.time(), "pvalue": result.pvalue, "rows": result.num_samples}
+        with self._lock:
+            self.heard = {
+                "batches": self.heard["batches"] + 1,
+                "rows": self.heard["rows"] + result.num_samples,
+                "last": last,
+                "last_shift": last if result.reject else self.heard["last_shift"],
+            }
+            self._held[key] = result
+            if len(self._held) > MOST_RESULTS:
+                del self._held[next(iter(self._held))]
+        return key
+
+    def find(self, key: str | None) -> Any:
+        """The result of an id, the last one for None; None if there is none."""
+        with self._lock:
+            return (
+                self._held.get(key)
+                if key is not None
+                else next(reversed(self._held.values()), None)
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """One version of a model."""
+
+    name: str
+    detector: HLDDetector
+    digest: str
+    loaded: float
+    watch: Watch
+    stamp: tuple[Any, ...]
+    results: Results
+
+
+class Models:
+    """The models of a service by name."""
+
+    def __init__(
+        self,
+        paths: dict[str, Any],
+        state: Any = None,
+        alpha: float = 0.05,
+    ) -> None:
+        if state is not None and not pathlib.Path(state).is_dir():
+            raise ValueError(
+                f"`state` {str(state)!r} is not a folder, expected one that can be written: create it"
+            )
+        self.paths = {name: pathlib.Path(path).absolute() for name, path in paths.items()}
+        self.options = (state, alpha)
+        self.alpha = alpha
+        self.errors: dict[str, Any] = {}
+        self._lock = threading.Lock()  # one reload at a time
+        # those of versions that have been replaced, too: without files all, else those that a request still has
+        self._watches: MutableMapping[tuple[str, str], Watch] = (
+            {} if state is None else weakref.WeakValueDictionary()
+        )
+        with contextlib.ExitStack() as locks:
+            for name in self.paths if state is not None else ():
+                locks.callback(os.close, lock_states(state, name))
+            self.loaded = {name: self._read(name) for name in self.paths}
+            # lets others have the states; by itself when these models are gone, at the latest with the process
+            self.close = weakref.finalize(self, locks.pop_all().close)
+
+    def reload(self, *, only_changed: bool = False) -> dict[str, Any]:
+        """Read the files again; for each name "kept", "loaded", or what is wrong."""
+        with self._lock:
+            return {name: self._reload(name, only_changed) for name in self.paths}
+
+    def _reload(self, name: Any, only_changed: Any) -> str:
+        """Replace one model, if its file has changed and can be read."""
+        stamp = None
+        try:
+            stamp = _stamp(self.paths[name])
+            if (
+                stamp == self.loaded[name].stamp
+            ):  # as it was, or again: nothing is wrong with it any more
+                self.errors.pop(name, None)
+                return "kept"
+            if only_changed and name in self.errors and stamp == self.errors[name][0]:
+                return "kept"
+            new = self._read(name)
+        except Exception as error:  # whatever is wrong with the new file, the old model serves on
+            text = f"{type(error).__name__}: {error}"
+            is_known = only_changed and self.errors.get(name) == (
+                stamp,
+                text,
+            )  # of a file that stays away
+            self.errors[name] = (stamp, text)
+            if not is_known:
+                LOG.error("model %s stays as it is, the new file cannot be read: %s", name, text)
+            return text
+        self.errors.pop(name, None)
+        self.loaded = {**self.loaded, name: new}
+        LOG.info("model %s loaded, SHA-256 %s", name, new.digest)
+        return "loaded"
+
+    def _read(self, name: Any) -> LoadedModel:
+        """Load a file and try the model, which compiles what it needs."""
+        path, old = self.paths[name], getattr(self, "loaded", {}).get(name)
+        stamp = _stamp(path)
+        detector, digest = load(path), hashlib.sha256(path.read_bytes()).hexdigest()
+        if _stamp(path) != stamp:
+            raise ValueError(f"{str(path)!r} was written while it was read")
+        if (
+            old is not None and old.digest == digest
+        ):  # the same contents: its monitor and results go on
+            return LoadedModel(
+                name, old.detector, digest, old.loaded, old.watch, stamp, old.results
+            )
+        detector.test(trial_table(detector))
+        watch = self._watches.get((name, digest))
+        if watch is None:
+            watch = Watch(name, digest, detector, *self.options)
+            self._watches[name, digest] = watch
+            if watch.warning is not None:
+                LOG.warning("monitor of model %s: %s", name, watch.warning)
+        return LoadedModel(name, detector, digest, time.time(), watch, stamp, Results())
+
+
+def trial_table(detector: HLDDetector) -> dict[str, list[Any]]:
+    """Rows drawn from a model as a table of all columns of training, those that are left out without a cell."""
+    encoder = detector.encoder_
+    rows = draw_rows(detector.circuit_, encoder.columns, detector.values_, TRIAL_ROWS, rng=0)
+    drawn = dict(zip(encoder.names, rows.T.tolist(), strict=True))
+    return {name: drawn.get(name, [None] * TRIAL_ROWS) for name in encoder.all_names}
+
+
+def model_paths(arguments: Any) -> dict[str, Any]:
+    """Names and paths of arguments such as "orders.hld" or "shop=models/orders.hld"."""
+    found: dict[str, Any] = {}
+    for argument in arguments:
+        name, equals, path = argument.partition("=")
+        if not equals or not NAME.fullmatch(name):
+            name, path = pathlib.Path(argument).stem, argument
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"`models` has the name {name!r}, expected letters, digits, '_', '-' and '.': give one "
+                f"as NAME={argument.removeprefix('=')}"
+            )
+        if not path:
+            raise ValueError(
+                f"`models` has {argument!r} without a file, expected NAME=FILE: name the model file"
+            )
+        if name in found:
+            raise ValueError(
+                f"`models` has the name {name!r} twice, expected distinct names: give them as NAME=FILE"
+            )
+        found[name] = path
+    return found
+
+
+def _stamp(path: Any) -> tuple[Any, ...]:
+    """What changes when a file is replaced or written."""
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns

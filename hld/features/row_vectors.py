@@ -1,0 +1,262 @@
+"""What a test looks at in a row: the likelihoods of some nodes and, if it is asked to, features of the row's score.
+
+Both are plain numbers of a row, whose means over a batch and over reference rows can be compared.  They form one
+vector, the m likelihoods first, so that one table of reference rows, and one set of drawn batches, gives their joint
+distribution.
+
+In files no average is larger than the numbers that it is an average of can be.  Likelihoods are at most 1, and
+features of the score at most the sum of their factors (`RowVectors.bounds`), so what is larger was written by nobody,
+and would leave the range of doubles where its square, or the square of that, is taken.
+
+Missing values of a batch are drawn from the circuit, given the rest of their row.  If a row follows the circuit and
+its holes do not depend on the values in them, the row with its holes filled by draws from the circuit's conditional
+distribution follows the circuit as well.  So a test of completed rows keeps its level exactly, whatever the pattern of
+the holes; it loses power, since drawn values cannot show a shift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import pcircuit
+from hld.features.score_features import ScoreFeatures
+from pcircuit.evidence import checked, is_missing
+from pcircuit.inference.scores import score_of_flows
+from pcircuit.io.archive import finite_array
+from pcircuit.moments.rounding import rounding_errors
+
+BLOCK_ROWS = 8_192  # whose likelihoods and features are held beside their vectors
+AVERAGING_SLACK = 1e-3  # roundings of any kind
+
+
+@dataclass(frozen=True, eq=False)
+class RowVectors:
+    """The vectors of rows; shapes nodes (m,)."""
+
+    circuit: pcircuit.Circuit
+    nodes: np.ndarray
+    features: ScoreFeatures | None = None
+
+    @property
+    def size(self) -> int:
+        """Numbers of a vector: m, and those of the features."""
+        return len(self.nodes) + (0 if self.features is None else self.features.num_features)
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """(size,) what no number of a row exceeds in absolute value: likelihoods, and scores times factors."""
+        likelihoods = np.ones(len(self.nodes))
+        return (
+            likelihoods if self.features is None else np.append(likelihoods, self.features.bounds)
+        )
+
+    @cached_property
+    def ranges(self) -> np.ndarray:
+        """(size,) by how much, at most, each number of two rows differs: all others of a row are at their largest."""
+        largest: list[np.ndarray] = []
+        shown: list[np.ndarray] = []
+        for r, region in enumerate(self.circuit.regions):
+            if region.is_input:
+                shown.append(np.exp(region.leaves.log_bound()))
+                largest.append(np.ptp(region.probs, axis=1) if region.num_categories else shown[-1])
+                continue
+            factors = [
+                shown[c][units]
+                for c, units in zip(self.circuit.vtree.children(r), region.products.T, strict=True)
+            ]
+            products = np.prod(factors, axis=0)
+            shown.append(region.weights @ products)
+            largest.append(np.concatenate([products, shown[-1]]))
+        likelihoods = np.concatenate(largest)[self.nodes]
+        return (
+            likelihoods
+            if self.features is None
+            else np.append(likelihoods, 2 * self.features.bounds)
+        )
+
+    def rows(self, data: np.ndarray) -> np.ndarray:
+        """(n, size) vectors of rows (n, V)."""
+        if self.features is None:
+            return pcircuit.node_likelihoods(self.circuit, data, nodes=self.nodes)
+        vectors, m = np.empty((len(data), self.size)), len(self.nodes)
+        for start in range(
+            0, len(data), BLOCK_ROWS
+        ):  # so that no second table is held beside the first
+            rows, some = data[start : start + BLOCK_ROWS], vectors[start : start + BLOCK_ROWS]
+            some[:, :m] = pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes)
+            some[:, m:] = self.features.of_rows(self.circuit, rows)
+        return vectors
+
+    def mean(self, data: np.ndarray, mean_score: Any = None) -> np.ndarray:
+        """(size,) their mean over the rows, in two passes; the mean score (P,) may be known."""
+        likelihoods = pcircuit.mean_node_likelihoods(self.circuit, data, nodes=self.nodes)
+        if self.features is None:
+            return likelihoods
+        mean_score = pcircuit.mean_score(self.circuit, data) if mean_score is None else mean_score
+        return np.concatenate([likelihoods, self.features.of_scores(mean_score)])
+
+    def sums(self, data: np.ndarray, times: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(size,) sums of each number over the rows (n, V) that show it, -1 for a hole, and how many rows these are.
+
+        Row i is there times_i times.  A missing cell is one more category, whose likelihood is 0 for every unit: so are
+        those of all nodes that the row does not show, and no row has to be looked at by itself.
+        """
+        if not self.circuit.is_categorical:
+            shown, counted = self.seen(data), np.ones(len(data)) if times is None else times
+            counts = (counted @ shown).astype(np.int64)
+            return counted @ np.where(shown, self.rows(data), 0.0), counts
+        whole = np.logical_and.reduce([column >= 0 for column in data.T])
+        number = len(data) if times is None else int(times.sum())
+        if whole.all():
+            sums = self.mean(data) * number if times is None else times @ self.rows(data)
+            return sums, np.full(self.size, number)
+        missing = np.array(self._closed.num_categories) - 1
+        dtype = np.promote_types(data.dtype, np.min_scalar_type(-1 - missing.max()))
+        filled = np.where(data < 0, missing.astype(dtype), data)
+        rest = None if times is None else times[~whole]
+        seen = self.seen_regions(data[~whole])
+        if rest is None:
+            sums = pcircuit.mean_node_likelihoods(self._closed, filled, nodes=self.nodes) * number
+            counts = np.array([np.count_nonzero(one) for one in seen]) + np.count_nonzero(whole)
+        else:
+            sums = times @ pcircuit.node_likelihoods(self._closed, filled, nodes=self.nodes)
+            counts = np.array([rest[one].sum() for one in seen]) + times[whole].sum()
+        if self.features is not None:
+            flows = pcircuit.expected_flows(
+                self.circuit, data[whole], weights=None if times is None else times[whole]
+            )
+            own = self.features.of_scores(score_of_flows(self.circuit, flows))
+            sums = np.append(sums, own)
+        return sums, counts[self.regions]
+
+    @cached_property
+    def _closed(self) -> pcircuit.Circuit:
+        """The circuit with one more category of each variable, which no unit expects."""
+        return pcircuit.Circuit(
+            self.circuit.vtree,
+            [
+                pcircuit.InputRegion(region.variable, np.pad(region.probs, ((0, 0), (0, 1))))
+                if region.is_input
+                else region
+                for region in self.circuit.regions
+            ],
+        )
+
+    @cached_property
+    def regions(self) -> np.ndarray:
+        """(size,) the region whose scope a number is about: the root's for features."""
+        own = self.circuit.nodes.region[self.nodes]
+        return np.append(own, np.full(self.size - len(own), self.circuit.num_regions - 1))
+
+    def seen(self, data: Any) -> np.ndarray:
+        """(n, size) bool whether a row shows what a number is about: a node's scope, for features all of the row."""
+        return self.seen_regions(data)[self.regions].T
+
+    def seen_regions(self, data: Any) -> np.ndarray:
+        """(regions, n) bool whether a row shows the scope of a region, from the leaves of the v-tree up."""
+        circuit = self.circuit
+        seen = np.empty((circuit.vtree.num_nodes, len(data)), dtype=bool)
+        for r, region in enumerate(circuit.regions):
+            if region.is_input:
+                seen[r] = ~is_missing(data[:, region.variable])
+            else:
+                seen[r] = seen[circuit.vtree.children(r)].all(axis=0)
+        return seen
+
+    def rounding(self, mean: np.ndarray, num_rows: int) -> np.ndarray:
+        """(size,) errors that rounding can make in differences from a mean over so many rows."""
+        eps, m = float(np.finfo(np.float64).eps), len(self.nodes)
+        errors = (rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
+        if self.features is None:
+            return errors
+        return np.append(
+            errors, (circuit_depth(self.circuit) + num_rows) * eps * largest_factors(self.features)
+        )
+
+    def magnitudes(self, mean: np.ndarray) -> np.ndarray:
+        """(size,) numbers whose roundings are those of means: a feature is a difference of flows times a factor."""
+        if self.features is None:
+            return mean
+        return np.append(
+            mean[: len(self.nodes)], circuit_depth(self.circuit) * largest_factors(self.features)
+        )
+
+
+def largest_factors(features: ScoreFeatures) -> np.ndarray:
+    """(r,) the largest factor in each feature."""
+    largest = np.zeros(features.num_features)
+    np.maximum.at(largest, features.places, np.abs(features.factors))
+    return largest
+
+
+def circuit_depth(circuit: pcircuit.Circuit) -> int:
+    """A bound on the roundings on the way to a flow, which is at most 1: four for each region."""
+    return 4 * circuit.num_regions
+
+
+def some_rows(num_rows: int, most: int) -> np.ndarray | slice:
+    """Which rows stand for all: of many one of each stretch, drawn, as like rows may come at regular distances.
+
+    Returns (most,).
+    """
+    if num_rows <= most:
+        return slice(None)
+    places = np.arange(most) + np.random.default_rng(0).random(most)
+    return (places * (num_rows / most)).astype(np.int64)
+
+
+def bounded_array(
+    arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...], bounds: Any
+) -> np.ndarray:
+    """A float array of a file whose entries are averages of numbers with bounds."""
+    array = finite_array(arrays, name, shape)
+    beyond = np.abs(array) > bounds * (1 + AVERAGING_SLACK)
+    if beyond.any():
+        most = np.broadcast_to(bounds, array.shape)[beyond][0]
+        raise ValueError(
+            f"array {name!r} holds {array[beyond][0]:g}, more than the {most:g} that its numbers can be"
+        )
+    return array
+
+
+def column_units(circuit: pcircuit.Circuit, nodes: np.ndarray) -> list[np.ndarray]:
+    """Positions among the nodes of the input units of each variable; shapes nodes (m,)."""
+    regions = circuit.nodes.region[nodes]
+    return [np.flatnonzero(regions == r) for r in circuit.vtree.leaf_of().tolist()]
+
+
+def complete(
+    circuit: pcircuit.Circuit, rows: ArrayLike, seed: int, *, name: str = "batch"
+) -> tuple[np.ndarray, int]:
+    """Fill missing entries by draws from the circuit's conditional distribution.
+
+    Shapes: rows (T, V) -> (T, V).
+    A row whose observed part is impossible under the circuit has no conditional distribution; its holes are filled from
+    an independent draw.
+    """
+    rows = check_rows(circuit, rows, name=name)
+    missing = is_missing(rows)
+    if not missing.any():
+        return rows, 0
+    rng = np.random.default_rng([seed, len(rows)])
+    filled = pcircuit.sample(circuit, len(rows), rng=rng)
+    holes = missing.any(axis=1)
+    possible = holes.copy()
+    possible[holes] = pcircuit.log_likelihood(circuit, rows[holes]) > -np.inf
+    if possible.any():
+        filled[possible] = pcircuit.sample(circuit, given=rows[possible], rng=rng)
+    return np.where(missing, filled, rows), int(missing.sum())
+
+
+def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch") -> np.ndarray:
+    """Evidence (T, V) for a circuit, with at least one row."""
+    rows = checked(circuit, rows, name)
+    if not len(rows):
+        raise ValueError(f"`{name}` has no rows: at least one is needed")
+    return rows

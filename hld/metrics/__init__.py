@@ -1,4 +1,0 @@
-"""How a difference of mean vectors becomes one number: metrics, each a linear map, made for a reference.
-
-`hld.metrics.named` lists them and says what each is good for.
-"""

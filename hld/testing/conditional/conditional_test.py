@@ -1,0 +1,502 @@
+r"""A test of whether the rest of a row given its covariates is as learned, while these may move.
+
+    H0: P(Y | X) is that of the reference rows        H1: it is not        P(X) may be anything
+
+The statistic is made of residuals r(x, y) = L(x, y) - E[L(x, Y) | X = x] (`conditional.residuals`), whose mean is
+zero under the circuit whatever P(X) is.
+
+**What the circuit gets wrong.**  Real rows have E[r | x] = b(x), not zero, and a batch with other x has another mean of
+b.  The part of b that is a sum of functions of single covariates and of pairs of them is subtracted: let phi(x) hold a
+constant, the indicators of their values and those of pairs of values, grouped where they are many, for as many pairs as
+the reference has rows for (`hld.testing.conditional.covariates`).  The residuals of k reference rows are regressed on
+phi.  Then for a batch of T rows
+
+.. math:: Z = \bar r - \hat\beta^t \bar\phi, \qquad
+          \mathrm{Cov}(Z) = S \, (1/T + h), \quad h = \bar\phi^t (\Phi^t \Phi)^+ \bar\phi,
+
+where h is the leverage of the batch in the regression: 1/k for a batch like the reference, more for one whose
+covariates the reference hardly has.
+
+**Holes** are summed out, and b of a node that is summed out in part is not b.  So a row counts for the nodes all of
+whose other variables it shows: in the regression, and in Z, where it is 0 for the others.  What that makes of the
+variance of Z, node by node, is in `hld.testing.conditional.residuals`.
+
+**Their covariance** depends on x as well, so that S of a batch is not that of the reference.  In the limit the batch's
+own rows give it; S is a weighted average of the two, with weight T / (T + 50) for the batch.  Trace, Frobenius norm and
+largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
+stretched for a finite T as in `hld.laws.ranks.confirmation`.  Several metrics are combined by their joint law.  A
+single row is judged by its rank among those of the reference (`conditional.few_rows`), two to five rows by that
+among as many of the reference, and rows beyond all of the reference are allowed for (`conditional.few_rows`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hld.answers.words import p_text
+from hld.features.row_scores import BINS
+from hld.features.row_vectors import check_rows, column_units, some_rows
+from hld.laws.joint import JointLaw, factor_of_rows, harmonic_mean, joint_law
+from hld.laws.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms, widest_tail
+from hld.testing.conditional.column_tests import (
+    MOST_ROWS,
+    column_pvalues,
+    column_scores,
+    least_pvalues,
+)
+from hld.testing.conditional.contents import RANK, read_contents
+from hld.testing.conditional.covariates import CovariateFunctions, choose_functions
+from hld.testing.conditional.few_rows import (
+    MOST_TOGETHER,
+    among_groups,
+    farthest_rows,
+    group_pvalues,
+    odd_rows,
+    rank_of_single,
+    single_pvalues,
+    with_odd_rows,
+)
+from hld.testing.conditional.held_counts import event_sizes, event_sums
+from hld.testing.conditional.residuals import (
+    ShownShares,
+    are_enough,
+    residuals,
+    share_shown,
+    shown_residuals,
+    without_rounding,
+)
+from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.variation.group_test import GroupTest, group_test
+from hld.testing.variation.time_test import TimeTest, time_test
+from hld.testing.verdict import LEAST_PVALUE
+from hld.witnesses.result import HLDResult
+from pcircuit.arguments import check_fraction
+
+PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
+MOST_VECTORS = 2_000  # rows that covariances are computed from
+FEWEST_EACH = 10  # reference rows for each function of the regression
+MOST_FUNCTIONS, MOST_VALUES = 500, 40_000_000  # and of all reference rows together
+ARRAYS = (
+    *("beta", "inverse", "events", "norms", "fourth", "stds", "joint", "shown", "wider"),
+    *("singles", "farthest", "columns", "bits"),
+)
+
+
+MOVED = {  # the rest given the covariates, and these
+    (False, False): "nothing",
+    (False, True): "covariates",
+    (True, False): "conditional",
+    (True, True): "both",
+}
+
+
+@dataclass(frozen=True)
+class CovariateContext:
+    """Which part of the distribution moved, at the level of the whole verdict."""
+
+    kind: str
+    moved: str
+    conditional_pvalue: float
+    covariate_pvalue: float
+    effect: float
+    procedure = "given the covariates, Holm"
+
+    def judged(self, pvalue: float, alpha: float) -> CovariateContext:
+        """The same with the p-value of the rest given the covariates, at a level."""
+        moved = MOVED[pvalue <= alpha, self.covariate_pvalue <= alpha]
+        return replace(self, conditional_pvalue=pvalue, moved=moved)
+
+    def lines(self) -> list[str]:
+        """The context in words."""
+        said = {
+            "nothing": "neither the covariates nor the rest given them moved",
+            "covariates": "the covariates moved, the rest given them is as learned (covariate shift)",
+            "conditional": "the rest given the covariates changed (concept drift), the covariates are as learned",
+            "both": "the covariates moved, and the rest given them changed (concept drift)",
+        }[self.moved]
+        return [
+            f"{said}: rest given covariates {p_text(self.conditional_pvalue)}, covariates "
+            f"{p_text(self.covariate_pvalue)}"
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalTest:
+    """Test of batches given their covariates.
+
+    Shapes: beta (f, m), inverse (f, f), events (E, f), norms, fourth, wider (q, 3), stds, shown (m,), joint (B,),
+    singles, bits (s,), columns (V, r).
+    """
+
+    inner: HLDTest
+    functions: CovariateFunctions
+    num_rows: int
+    beta: np.ndarray
+    inverse: np.ndarray
+    events: np.ndarray
+    norms: np.ndarray
+    fourth: np.ndarray
+    stds: np.ndarray
+    joint: np.ndarray
+    shown: np.ndarray
+    wider: np.ndarray
+    singles: np.ndarray
+    several: tuple[np.ndarray, ...] = (np.zeros(0),) * (MOST_TOGETHER - 1)
+    num_ranked: int = 0
+    farthest: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    columns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    bits: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
+    kind = "covariates"
+    compared = "rows with such covariates"
+
+    @property
+    def given(self) -> np.ndarray:
+        """(V,) bool array, which variables are covariates."""
+        return np.isin(np.arange(self.inner.circuit.num_variables), self.functions.variables)
+
+    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
+        """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
+        inner, alpha = self.inner, check_fraction(alpha, "alpha")
+        batch = check_rows(inner.circuit, batch)
+        T, functions = len(batch), self.functions(batch)
+        own, shown = _corrected(inner, batch, self.given, functions @ self.beta)
+        own *= are_enough(self.shown, self.num_rows)
+        average, mean = functions.mean(axis=0), own.mean(axis=0)
+        spread, shares, found = self._judged(own, shown, float(average @ self.inverse @ average))
+        each = tuple(found.tolist())
+        pvalue = max(float(self._combined(found)), LEAST_PVALUE)
+        if T == 1:
+            pvalue = rank_of_single(
+                pvalue, self.singles, self.bits, shown[0] & are_enough(self.shown, self.num_rows)
+            )
+        elif len(self.several) > T - 2:
+            pvalue = among_groups(
+                pvalue,
+                self.several[T - 2],
+                T,
+                self.num_rows,
+                lambda rows: float(self._combined(self._of_rows(rows, own, shown, functions))),
+            )
+        elif self.num_ranked >= T and pvalue <= ASKED_BELOW:
+            each = self._with_odd_rows(each, own, shown, functions)
+            pvalue = max(pvalue, float(self._combined(np.array(each))))
+        covariates = self.covariate_pvalue(batch)
+        variances = (self.stds if self.stds.any() else inner.stds[: len(self.stds)]) ** 2
+        context = CovariateContext(
+            self.kind, "", pvalue, covariates, shares.effect(mean, variances)
+        ).judged(pvalue, alpha)
+        return HLDResult(
+            statistic=0.0 - math.log10(pvalue),
+            threshold=-math.log10(alpha),
+            pvalue=pvalue,
+            reject=bool(pvalue <= alpha),
+            alpha=alpha,
+            num_samples=T,
+            null="conditional",
+            inflation=shares.width * T,
+            null_error=None,
+            num_missing=int((batch < 0).sum()),
+            metrics=tuple(metric.name for metric in inner.calibration.metrics),
+            pvalues=each,
+            deltas=shares.standardised(mean) * inner.shown_weights,
+            stds=self.stds * inner.shown_weights,
+            nodes=inner.nodes,
+            _circuit=inner.circuit,
+            context=context,
+            column_pvalues=self._columns(spread, shares.alike(mean), shares, own, functions),
+        )
+
+    def covariate_pvalue(self, batch: np.ndarray) -> float:
+        """The p-value of the covariates alone: the other columns are hidden from the test."""
+        hidden = np.where(self.given, batch.astype(np.int64), -1)
+        return self.inner(hidden).pvalue if self.given.any() else 1.0
+
+    def held(self, batch: np.ndarray) -> tuple[int, tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        """Rows of the reference with the covariates of a batch: how many, and their counts as `row_events` has them.
+
+        Shapes: batch (T, V) -> counts by column, new (V,), odd (S, BINS).
+        """
+        average = self.functions(batch).mean(axis=0)
+        weights = average @ self.inverse
+        num_rows = max(round(1 / max(float(weights @ average), 1 / self.num_rows)), 1)
+        sizes, found = event_sizes(self.inner.circuit, len(self.events)), []
+        for expected in np.split(np.maximum(self.events @ weights, 0.0), np.cumsum(sizes)[:-1]):
+            total = float(expected.sum())
+            share = np.cumsum(expected) / total if total > 0 else np.zeros(len(expected))
+            found.append(np.diff(np.rint(num_rows * share), prepend=0.0).astype(np.int64))
+        V = len(self.given)
+        new = np.array([one[1] for one in found[V : 2 * V]])
+        return num_rows, tuple(found[:V]), new, np.array(found[2 * V :]).reshape(-1, BINS)
+
+    def least_pvalue(self) -> float:
+        """None that is not zero; single rows have ranks."""
+        return 0.0
+
+    def describe(self) -> str:
+        """A line."""
+        return (
+            f"covariates: {int(self.given.sum())} of {len(self.given)} columns, which may move; the others, given "
+            f"these, are compared with {self.num_rows} rows after regression on {len(self.beta)} functions of the "
+            "covariates"
+        )
+
+    def _judged(self, own: np.ndarray, shown: np.ndarray, leverage: Any) -> tuple[Any, ...]:
+        """Spread and shares of residuals (..., T, m) that are `shown`, and the p-value of each metric (..., q)."""
+        T, mean = own.shape[-2], own.mean(axis=-2)
+        shares = ShownShares(shown.mean(axis=-2), self.shown, T, self.num_rows, leverage)
+        spread = self._spread(own, mean, T, shares.width)
+        return spread, shares, self._pvalues(spread, mean, share_shown(shown, self.stds), shares)
+
+    def _with_odd_rows(
+        self, each: tuple[float, ...], own: np.ndarray, shown: np.ndarray, functions: np.ndarray
+    ) -> tuple[float, ...]:
+        """The p-value of each metric, with rows (T, m) beyond all of the reference allowed for."""
+        odd = odd_rows(
+            self.inner.calibration.metrics, own, self._leverages(functions), self.farthest
+        )
+        return with_odd_rows(
+            each,
+            odd,
+            self.num_ranked,
+            lambda rows, metric: self._of_rows(rows, own, shown, functions)[metric].item(),
+        )
+
+    def _leverages(self, functions: np.ndarray) -> np.ndarray:
+        """(T,) leverage of each row of a batch by itself."""
+        return np.asarray((functions @ self.inverse * functions).sum(axis=1))
+
+    def _of_rows(
+        self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray
+    ) -> np.ndarray:
+        """(q,) the p-value of each metric for some rows of a batch by themselves."""
+        average = functions[rows].mean(axis=0)
+        return np.asarray(
+            self._judged(own[rows], shown[rows], float(average @ self.inverse @ average))[2]
+        )
+
+    def _pvalues(self, spread: Any, difference: np.ndarray, seen: Any, shares: ShownShares) -> Any:
+        """The p-value of each metric for differences (..., m), of rows that show a share of the nodes."""
+        rows, share, finite = spread
+        width, found = np.asarray(shares.width), []
+        wide = np.sqrt(shares.widths / width[..., None])[..., None, :]
+        for metric, norms, fourth, wider in zip(
+            self.inner.calibration.metrics, self.norms, self.fourth, self.wider, strict=True
+        ):
+            ratio = (
+                1 / shares.num_rows
+                + np.asarray(shares.leverage)[..., None] * (seen[..., None] * wider)
+            ) / width[..., None]
+            own, powers = _norms_and_powers(metric, rows)
+            own = own * ratio
+            if (
+                wide != 1
+            ).any():  # of nodes that the reference shows less often, whether or not it varies in them
+                own, powers = (
+                    np.maximum(*both)
+                    for both in zip(
+                        (own, powers), _norms_and_powers(metric, rows * wide), strict=True
+                    )
+                )
+            least = np.minimum.accumulate(
+                share * own + (1 - share) * seen[..., None] * norms * ratio, axis=-1
+            )
+            trace, frobenius, largest = np.moveaxis(least, -1, 0)
+            powers = share * powers + (1 - share) * seen * fourth
+            stretch = np.maximum(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
+            squared = metric.squared(difference) / width
+            found.append(widest_tail(trace, frobenius, largest, squared, stretch))
+        return np.stack(found, axis=-1)
+
+    def _columns(
+        self,
+        spread: Any,
+        difference: np.ndarray,
+        shares: ShownShares,
+        own: np.ndarray,
+        functions: np.ndarray,
+    ) -> np.ndarray | None:
+        """p-values of the columns given the covariates; None if one has no units of its own."""
+        parts = column_units(self.inner.circuit, self.inner.nodes)
+        if not all(map(len, parts)):
+            return None
+        rows, share, finite = spread
+        tested = [
+            part[:0] if given else part
+            for part, given in zip(parts, self.given.tolist(), strict=True)
+        ]
+        stds = self.stds * np.sqrt(shares.batch)
+        least = None
+        if len(own) <= MOST_ROWS:
+            least = least_pvalues(self.columns, own, self._leverages(functions), tested)
+        return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite), least)
+
+    def _spread(
+        self, own: np.ndarray, mean: np.ndarray, T: int, width: Any
+    ) -> tuple[np.ndarray, float, Any]:
+        """Some residuals less their mean, the share of their covariance, and what is left of a row's excess."""
+        rows = own[..., some_rows(T, MOST_VECTORS), :] - mean[..., None, :]
+        return (
+            rows,
+            T / (T + PRIOR_ROWS) if T > 1 else 0.0,
+            (T**-3.0 + self.num_rows**-3.0) / width**2,
+        )
+
+    def _combined(self, each: np.ndarray) -> Any:
+        """One p-value for all metrics (..., q)."""
+        return (
+            each[..., 0] if each.shape[-1] == 1 else JointLaw(self.joint).tails(harmonic_mean(each))
+        )
+
+    def to_arrays(self) -> dict[str, Any]:
+        """All numbers, for a file."""
+        return {
+            "given": self.functions.variables,
+            "num_rows": np.array([self.num_rows]),
+            "groups": np.concatenate([np.zeros(0, np.int64), *self.functions.groups]),
+            "num_ranked": np.array([self.num_ranked]),
+            **{f"several{T}": one for T, one in enumerate(self.several, 2)},
+            **{name: getattr(self, name) for name in ARRAYS},
+        }
+
+    @classmethod
+    def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> ConditionalTest:
+        """What `to_arrays` gave, checked."""
+        return cls(inner, *read_contents(inner, arrays))
+
+
+def conditional_test(
+    inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int, events: Any = None
+) -> ConditionalTest:
+    """The test given covariates, from rows that nothing was learned from, and what is counted in them.
+
+    Shapes: rows (k, V), given (V,), events (k, 2 V + S).
+    """
+    if inner.vectors.features is not None:
+        raise ValueError(
+            "`metric` 'score' has no conditional expectation: leave it out with `covariates`"
+        )
+    metrics, rng = inner.calibration.metrics, np.random.default_rng([seed, 4])
+    found = residuals(inner.circuit, inner.nodes, rows, given)
+    most = min(len(rows) // FEWEST_EACH, MOST_FUNCTIONS, MOST_VALUES // len(rows))
+    chosen = choose_functions(rows, given, inner.circuit.num_categories, most)
+    functions = chosen(rows)
+    inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
+    beta = _regression(
+        functions, found, inverse, shown_residuals(inner.circuit, inner.nodes, rows, given)
+    )
+    found, are_shown = _corrected(inner, rows, given, functions @ beta)
+    leverages = (functions @ inverse * functions).sum(axis=1)
+    shown, freedom = are_shown.mean(axis=0), round(float(leverages.sum()))
+    counts = np.maximum(are_shown.sum(axis=0), 1)
+    # variances are those in the rows that show a node, after the regression on so many functions
+    scale = np.sqrt(len(rows) / np.maximum(counts - freedom, 1))
+    found *= are_enough(shown, len(rows)) * scale
+    some = found[(which := rng.permutation(len(found))[:MOST_VECTORS])]
+    mapped = [metric.apply(some) for metric in metrics]
+    norms = np.array([sample_norms(one) for one in mapped])
+    joint = (
+        joint_law(factor_of_rows(some), metrics, rng).means
+        if len(metrics) > 1
+        else np.zeros(0, np.float32)
+    )
+    test = ConditionalTest(
+        inner,
+        chosen,
+        len(rows),
+        beta,
+        inverse,
+        event_sums(inner.circuit, rows, given, functions, events),
+        norms,
+        np.array([float(((one**2).sum(axis=1) ** 2).mean()) for one in mapped]),
+        found.std(axis=0),
+        joint,
+        shown,
+        _wider(norms, metrics, some / np.sqrt(counts / len(rows))),
+        np.zeros(0),
+    )
+    found /= scale
+
+    def judge(rows: np.ndarray, seen: np.ndarray, leverage: np.ndarray) -> Any:
+        return test._combined(test._judged(rows, seen, leverage)[2])
+
+    num_ranked, farthest = farthest_rows(metrics, found[which], leverages[which])
+    singles, ranked = single_pvalues(judge, found, are_shown, leverages)
+    return replace(
+        test,
+        singles=singles,
+        bits=np.packbits(are_shown[ranked], axis=1),
+        num_ranked=num_ranked,
+        several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
+        farthest=farthest,
+        columns=column_scores(found, leverages, column_units(inner.circuit, inner.nodes)),
+    )
+
+
+def _wider(norms: np.ndarray, metrics: Any, errors: np.ndarray) -> np.ndarray:
+    """(q, 3) norms of the covariance of what rows add to the errors of the regression, over those of rows."""
+    own = np.array([sample_norms(metric.apply(errors)) for metric in metrics])
+    return np.divide(own, norms, out=np.ones_like(norms), where=norms > 0)
+
+
+def _corrected(
+    inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.ndarray
+) -> tuple[Any, ...]:
+    """(n, m) residuals of rows less what the circuit gets `wrong`, 0 where they are not shown; and which are shown."""
+    shown = shown_residuals(inner.circuit, inner.nodes, rows, given)
+    found = np.where(shown, residuals(inner.circuit, inner.nodes, rows, given) - wrong, 0.0)
+    return without_rounding(found, inner.circuit, inner.nodes), shown
+
+
+def _norms_and_powers(metric: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(..., 3) norms of the covariance of rows (..., r, m) in a metric, and (...) mean fourth powers."""
+    mapped = metric.apply(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:-1], -1)
+    return sample_norms(mapped), ((mapped**2).sum(axis=-1) ** 2).mean(axis=-1)
+
+
+def _regression(
+    functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, shown: np.ndarray
+) -> np.ndarray:
+    """(f, m) coefficients of residuals (k, m) on functions (k, f), of each node from the rows that show it."""
+    if shown.all():
+        return np.asarray(inverse @ (functions.T @ found))
+    beta = np.empty((functions.shape[1], found.shape[1]))
+    masks, which = np.unique(np.packbits(shown, axis=0), axis=1, return_inverse=True)
+    for mask in range(masks.shape[1]):
+        nodes = np.flatnonzero(which.ravel() == mask)
+        some = functions[shown[:, nodes[0]]]
+        own = np.linalg.pinv(some.T @ some, rcond=RANK, hermitian=True)
+        beta[:, nodes] = own @ (some.T @ found[np.ix_(shown[:, nodes[0]], nodes)])
+    return beta
+
+
+def build_judge(
+    test: HLDTest,
+    kept: np.ndarray | None,
+    labels: np.ndarray | None,
+    given: np.ndarray | None,
+    order: str | None,
+    **further: Any,
+) -> HLDTest | GroupTest | TimeTest | ConditionalTest:
+    """The test itself, or where there are covariates, or reference rows have groups or an order of time, one of those.
+
+    For these there are further statistics of their cells.
+
+    Shapes: kept (n, V), labels (n,), given (V,).
+    """
+    rows = cast("np.ndarray", kept)  # None only where the test itself judges
+    if given is not None:
+        return conditional_test(test, rows, given, seed=test.settings.seed, **further)
+    if order is not None:
+        return time_test(test, rows, **further)
+    if labels is None:
+        return test
+    return group_test(test, rows, labels, seed=test.settings.seed, **further)

@@ -1,0 +1,420 @@
+"""What is kept of a batch when its rows are gone: sums, from which it can be tested.
+
+The test compares mean vectors, and means are sums divided by counts.  So for T rows with vectors L(x_1)..L(x_T) of
+likelihoods it is enough to keep
+
+    T,   sum_t L(x_t)   and for each number of the vector, how many rows show it
+
+which add up over parts of a batch, over sites and over days, in any order (up to the rounding of sums of doubles).  No
+row can be read off them as soon as there are several, but this is no formal guarantee of privacy.
+
+Besides these a summary holds, where they are known,
+
+* `Spread`: how the rows vary, by which an alarm is checked where rows are the reference (`summaries.summing`)
+* `TableCounts`: cells that the schema does not know, and the counts of each column's categories, of the pairs of
+  categories along the tree, and of odd rows (`hld.answers.profile`)
+
+Summaries as JSON: plain numbers with names, each checked when it is read.
+
+JSON is one object: "format" and "version", the scalars, and "arrays", nested lists by name.  Doubles are written with
+enough digits to read them back exactly.
+
+A summary may come from anywhere, so nothing is trusted and nothing evaluated: sizes are bounded, counts are whole
+numbers of at least 0 that do not exceed the rows, names of columns are text.  Whether the numbers fit is checked by the
+model that they claim to be for.
+"""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from pcircuit.arguments import check_whole_number
+from pcircuit.io.archive import RepeatedName, check_names, distinct_names, saved_count
+
+FORMAT, VERSION = "hld.summary", 1
+MOST_NUMBERS = 10_000_000
+MOST_NAMES, LONGEST_NAME = 100_000, 10_000
+WHOLE = (
+    "seen",
+    "odd",
+    "cells",
+    "categories",
+    "pairs",
+    "odd_rows",
+)  # arrays of counts; the others are doubles
+DIMENSIONS = {
+    "sums": 1,
+    "seen": 1,
+    "squares": 1,
+    "fourths": 1,
+    "odd": 1,
+    "sketch": 3,
+    "cells": 2,
+    "categories": 1,
+    "pairs": 1,
+    "odd_rows": 1,
+}
+GROUPS = (
+    {"squares", "fourths", "odd", "sketch"},
+    {"cells", "categories", "pairs", "odd_rows", "absent", "extra"},
+)  # that are there together or not at all
+ALWAYS = {"format", "version", "model", "num_rows", "num_missing", "sums"}
+FINGERPRINT = 64  # hexadecimal digits
+
+
+def json_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> str:
+    """The JSON of scalars and arrays."""
+    lists = {name: array.tolist() for name, array in arrays.items()}
+    form = {"format": FORMAT, "version": VERSION, **scalars, "arrays": lists}
+    return json.dumps(form, allow_nan=False)
+
+
+def read_json(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Scalars and arrays of a text that `json_form` wrote; ValueError for anything else."""
+    if not isinstance(text, str):
+        raise TypeError(f"`text` must be the JSON of a summary, found {type(text).__name__}")
+    try:
+        scalars = json.loads(text, object_pairs_hook=distinct_names)
+    except RepeatedName as error:
+        raise ValueError(f"the summary cannot be read: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the summary is not JSON") from error
+    if not isinstance(scalars, dict) or scalars.get("format") != FORMAT:
+        raise ValueError(
+            f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(scalars)}"
+        )
+    if saved_count(scalars, "version") > VERSION:
+        raise ValueError(
+            f"the summary has version {scalars['version']}, newer than {VERSION}: update the library"
+        )
+    found = scalars.pop("arrays", None)
+    if not isinstance(found, dict):
+        raise ValueError("`text` is not a summary: it has no arrays")
+    arrays = {name: _array(name, value) for name, value in found.items()}
+    _check(scalars, arrays)
+    return scalars, arrays
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    """An array of nested lists of numbers."""
+    try:
+        found = np.array(value)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(
+            f"array {reprlib.repr(name)} of the summary is not a table of numbers"
+        ) from error
+    fits = (
+        found.dtype.kind in ("iu" if name in WHOLE else "iuf") and not _has_truths(value)
+    ) or not found.size
+    if not fits or found.size > MOST_NUMBERS or (found.dtype.kind == "u" and found.size):
+        raise ValueError(
+            f"array {reprlib.repr(name)} of the summary is not a table of numbers in range"
+        )
+    return found.astype(np.int64 if name in WHOLE else np.float64)
+
+
+def _has_truths(value: Any) -> bool:
+    """Whether true or false is among numbers in nested lists, where NumPy makes 1 and 0 of them."""
+    if isinstance(value, list):
+        return bool in set(map(type, value)) or any(
+            _has_truths(one) for one in value if isinstance(one, list)
+        )
+    return isinstance(value, bool)
+
+
+def _check(scalars: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Raise unless each of the scalars and arrays is what it must be and they fit together."""
+    names = {*scalars, *arrays}
+    groups = [group for group in GROUPS if names & group]
+    check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
+    if misplaced := sorted(scalars.keys() & DIMENSIONS.keys() | arrays.keys() - DIMENSIONS.keys()):
+        is_one = misplaced[0] in DIMENSIONS
+        raise ValueError(
+            f"{misplaced[0]!r} of the summary must be {'an' if is_one else 'no'} array"
+        )
+    model, T = scalars["model"], saved_count(scalars, "num_rows", 0)
+    if (
+        not isinstance(model, str)
+        or len(model) != FINGERPRINT
+        or set(model) - set("0123456789abcdef")
+    ):
+        raise ValueError(
+            f"'model' must be {FINGERPRINT} hexadecimal digits, found {reprlib.repr(model)}"
+        )
+    saved_count(scalars, "num_missing", 0)
+    for name, array in arrays.items():
+        if array.ndim != DIMENSIONS.get(name) or not np.isfinite(array).all():
+            raise ValueError(
+                f"array {reprlib.repr(name)} of the summary must be finite numbers of "
+                f"{DIMENSIONS.get(name)} dimensions, found shape {array.shape}"
+            )
+        if name in WHOLE and ((array < 0) | (array > T)).any():
+            raise ValueError(f"array {name!r} of the summary must be counts of at most {T} rows")
+    _check_shapes(arrays)
+    for name in ("absent", "extra"):
+        _check_texts(name, scalars.get(name, []))
+
+
+def _check_shapes(arrays: dict[str, Any]) -> None:
+    """Raise unless related arrays have the same sizes, and sums of squares are not negative."""
+    q, sketch = (
+        arrays.get("squares", np.zeros(0)).shape,
+        arrays.get("sketch", np.zeros((0, 0, 0))).shape,
+    )
+    fits = [arrays.get("seen", arrays["sums"]).shape == arrays["sums"].shape]
+    fits += [arrays[name].shape == q for name in ("fourths", "odd") if name in arrays]
+    fits += [sketch[:1] == q and sketch[1] == sketch[2] if "sketch" in arrays else True]
+    fits += [len(arrays["cells"]) == 5 if "cells" in arrays else True]
+    if not all(fits) or not len(arrays["sums"]):
+        raise ValueError("the arrays of the summary do not fit together")
+    if any((arrays[name] < 0).any() for name in ("squares", "fourths") if name in arrays):
+        raise ValueError("sums of squares of the summary must be at least 0")
+
+
+def _check_texts(name: str, value: Any) -> None:
+    """Raise unless a value is a list of names of columns."""
+    if (
+        not isinstance(value, list)
+        or len(value) > MOST_NAMES
+        or not all(isinstance(one, str) and len(one) <= LONGEST_NAME for one in value)
+    ):
+        raise ValueError(
+            f"{name!r} of the summary must be names of columns, found {reprlib.repr(value)}"
+        )
+
+
+COUNTED = ("cells", "categories", "pairs", "odd_rows")  # the arrays of `TableCounts`
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How the rows of a batch vary, for each of q metrics: sums over y_t = F (L(x_t) - mu).
+
+    Shapes: squares, fourths (q,), odd (q,), sketch (q, r, r).
+    """
+
+    squares: np.ndarray
+    fourths: np.ndarray
+    odd: np.ndarray
+    sketch: np.ndarray
+
+    def __add__(self, other: Spread) -> Spread:
+        return Spread(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class TableCounts:
+    """What was met in the columns of a table.
+
+    Shapes: cells (5, V), categories (sum C_v + V,), pairs (cells of all edges,) or (0,), odd_rows (S BINS,).
+    """
+
+    cells: np.ndarray
+    categories: np.ndarray
+    pairs: np.ndarray
+    odd_rows: np.ndarray
+    absent: tuple[Any, ...] = ()
+    extra: tuple[Any, ...] = ()
+
+    def __add__(self, other: TableCounts) -> TableCounts:
+        # what only some of the parts lack is missing there, and not absent
+        return TableCounts(
+            self.cells + other.cells,
+            self.categories + other.categories,
+            self.pairs + other.pairs,
+            self.odd_rows + other.odd_rows,
+            tuple(sorted({*self.absent} & {*other.absent})),
+            tuple(sorted({*self.extra, *other.extra})),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSummary:
+    """Sums over the rows of a batch, from which it is tested; parts of a batch add up with ``+`` or ``sum``.
+
+    Made by `HLDTest.summarize` and `HLDDetector.summarize`, or read from JSON.
+
+    Attributes
+    ----------
+    model : str
+        Fingerprint of the test or detector that it was made with; others refuse it.
+    num_rows : int
+        T.
+    sums : (size,) float array
+        Sums of the likelihoods of the nodes, over the rows that show them; after them, with the metric "score",
+        features of the score.
+    seen : (size,) int array
+        Rows that show each of them; T where nothing is missing.
+    num_missing : int
+        Missing cells.
+    spread : Spread or None
+        Squares, fourth powers and a sketch of the rows' differences from the reference, which check an alarm; None
+        where the circuit is the reference.
+    table : TableCounts or None
+        Counts of categories, missing cells and new values by column, of pairs and odd rows, where a table was
+        summarised; None for rows of a test.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit together.
+
+    Notes
+    -----
+    Immutable.  A number for each node and 256 for the sketch of each metric: as JSON from some
+    hundred bytes, with the circuit as reference, to some 50 kilobytes with the six metrics of `HLDDetector`.
+
+    Examples
+    --------
+    >>> import hld
+    >>> import pcircuit
+    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+    >>> rows, test = pcircuit.sample(circuit, 100, rng=1), hld.HLDTest(circuit)
+    >>> parts = test.summarize(rows[:30]) + test.summarize(rows[30:])
+    >>> parts.num_rows, bool(abs(test(parts).pvalue - test(rows).pvalue) < 1e-12)
+    (100, True)
+    >>> BatchSummary.from_json(parts.to_json()) == parts
+    True
+    """
+
+    model: str
+    num_rows: int
+    sums: np.ndarray
+    seen: np.ndarray
+    num_missing: int = 0
+    spread: Spread | None = field(default=None, repr=False)
+    table: TableCounts | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for owner in (self, self.spread, self.table):
+            for array in vars(owner).values() if owner is not None else ():
+                if isinstance(array, np.ndarray):
+                    array.flags.writeable = False
+
+    def __add__(self, other: BatchSummary) -> BatchSummary:
+        if not isinstance(other, BatchSummary):
+            return NotImplemented
+        if other.model != self.model:
+            raise ValueError(
+                f"`other` is a summary for the model {other.model[:8]}, expected {self.model[:8]}: only "
+                "summaries that were made with one model add up"
+            )
+        parts = {}
+        for name in ("spread", "table"):
+            one, two = getattr(self, name), getattr(other, name)
+            if (one is None) != (two is None):
+                has = "a" if one is None else "no"
+                raise ValueError(
+                    f"`other` has {has} `{name}`, expected it to be like the first: only summaries of one "
+                    "kind add up"
+                )
+            parts[name] = None if one is None else one + two
+        return BatchSummary(
+            self.model,
+            self.num_rows + other.num_rows,
+            self.sums + other.sums,
+            self.seen + other.seen,
+            self.num_missing + other.num_missing,
+            **parts,
+        )
+
+    def __radd__(self, other: object) -> BatchSummary:
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BatchSummary) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    @property
+    def means(self) -> np.ndarray:
+        """Averages ``sums / seen`` over the rows that show each number: (size,) float array, new; 0 where none does."""
+        return self.sums / np.maximum(self.seen, 1)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row shows everything: ``seen == num_rows`` throughout (bool); true without rows."""
+        return bool((self.seen == self.num_rows).all())
+
+    def to_json(self) -> str:
+        """The summary as one JSON object.
+
+        Returns
+        -------
+        str
+            `from_json` reads back every number exactly, to the last bit.  Only equal summaries give equal texts.
+        """
+        return json_form(*self._parts())
+
+    @classmethod
+    def from_json(cls, text: str) -> BatchSummary:
+        """The summary that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        BatchSummary
+
+        Raises
+        ------
+        ValueError
+            Saying what is wrong, for anything else.
+        """
+        return cls._of_parts(*read_json(text))
+
+    def __repr__(self) -> str:
+        return (
+            f"BatchSummary({self.num_rows} row{'s' * (self.num_rows != 1)}, {len(self.sums)} numbers, model "
+            f"{self.model[:8]})"
+        )
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Scalars as JSON holds them, and arrays."""
+        scalars = {"model": self.model, "num_rows": self.num_rows, "num_missing": self.num_missing}
+        arrays = {"sums": self.sums}
+        if not self.is_whole:
+            arrays["seen"] = self.seen
+        if self.spread is not None:
+            arrays |= {one.name: getattr(self.spread, one.name) for one in fields(Spread)}
+        if self.table is not None:
+            scalars |= {"absent": list(self.table.absent), "extra": list(self.table.extra)}
+            arrays |= {name: getattr(self.table, name) for name in COUNTED}
+        return scalars, arrays
+
+    @classmethod
+    def _of_parts(cls, scalars: dict[str, Any], arrays: dict[str, Any]) -> BatchSummary:
+        """The summary of parts that `hld.testing.summaries.summary` has checked one by one."""
+        T, sums = scalars["num_rows"], arrays["sums"]
+        seen = arrays.get("seen", np.full(len(sums), T, dtype=np.int64))
+        spread = (
+            Spread(*(arrays[one.name] for one in fields(Spread))) if "sketch" in arrays else None
+        )
+        table = (
+            TableCounts(
+                **{name: arrays[name] for name in COUNTED},
+                absent=tuple(scalars["absent"]),
+                extra=tuple(scalars["extra"]),
+            )
+            if "cells" in arrays
+            else None
+        )
+        return cls(scalars["model"], T, sums, seen, scalars["num_missing"], spread, table)
+
+
+def check_summary(value: object, name: str = "summary") -> BatchSummary:
+    """The argument, if it is a summary of at least one row; TypeError or ValueError otherwise."""
+    if not isinstance(value, BatchSummary):
+        raise TypeError(
+            f"`{name}` must be a BatchSummary, found {type(value).__name__}: make one with `summarize`"
+        )
+    check_whole_number(value.num_rows, f"{name}.num_rows", 1)
+    return value

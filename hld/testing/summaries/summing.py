@@ -1,0 +1,317 @@
+r"""Rows to a summary, a block of rows at a time.
+
+**Fingerprint.**  Which model a summary is for: a hash of everything that its sums depend on.
+
+Sums of likelihoods mean something only with the circuit and the nodes that they were made with; with another model
+they would silently give a wrong p-value.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
+mean and the metrics (by which the spread is measured), so it is the same in every process that read the same file.
+
+How the rows of a batch vary, in a few numbers that add up: what an alarm is checked by when the rows are gone.
+
+Where rows are the reference, a small p-value is checked by the batch's own rows (`hld.laws.ranks.confirmation`).  The
+check asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and their mean y:
+
+* trace, Frobenius norm and largest eigenvalue of their covariance C.  The trace is that of sum |y_t|^2.  The norms are
+  taken from a sketch R C R^t, R a fixed (r, l) matrix of signs over sqrt(r).  On average over R
+
+  .. math:: E \|R C R^t\|^2 = \|C\|^2 + \frac{(\mathrm{tr}\, C)^2 + \|C\|^2 - 2 \sum_i C_{ii}^2}{r} \ge \|C\|^2,
+
+  so both norms are overestimated, by 40 % for r = 16 and a covariance that is spread over 16 directions, and less for
+  fewer: the check is that much more conservative than with rows.
+* the mean fourth power of |y_t - c y|, bounded by Minkowski's inequality: its fourth root is at most that of the mean
+  of |y_t|^4 plus c |y|.
+* the rows farther out than all reference rows: only their number is kept; so the p-value is at least the
+  probability that so many exchangeable rows are all in the batch.
+
+Of many rows a sample is enough, as the check by rows takes one, too: `summaries.summing` scales the sums of at most
+20,000 rows of a batch.
+
+**Possible sums.** Whoever sends a summary may send any numbers, and it may be one of no rows at all.  A likelihood is
+from 0 to 1, and a feature of the score has a bound (`RowVectors.bounds`); so the sum over the rows that show it is at
+most their number times b_j, and differences from the mean are at most 2 b_j.  That bounds what `Spread` holds: with r
+the reach of a metric for 2 b and c = |R F| 2 b,
+
+    squares <= T r^2,     fourths <= squares^2 <= T fourths,     |sketch_kl| <= T c_k c_l.
+
+References
+----------
+Alon, Matias and Szegedy (1999), The space complexity of approximating the frequency moments, Journal of Computer and
+System Sciences 58, 137 (sketches by random signs).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import pcircuit
+from hld.features.row_vectors import RowVectors, complete
+from hld.gchi2.three_moments import ThreeMoments, three_moments
+from hld.laws.ranks.confirmation import MOST_VECTORS, excess_of, pooled_of_norms
+from hld.laws.ranks.monte_carlo import TIE
+from hld.references.kept_rows import KeptRows
+from hld.testing.summaries.summary import BatchSummary, Spread
+from pcircuit.evidence import checked, is_missing
+from pcircuit.io.circuit_file import to_arrays
+
+SKETCH = 16  # r
+SKETCH_SEED = 16
+
+
+def sketches_of(metrics: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+    """(m, r) F^T R^T for each metric: the sketch of a row is one product with it, and F need not be applied to rows."""
+    return tuple(
+        np.ascontiguousarray(metric.adjoint(_signs(len(metric.apply(np.zeros(metric.width))))).T)
+        for metric in metrics
+    )
+
+
+def spread_of(
+    metrics: tuple[Any, ...],
+    sketches: tuple[np.ndarray, ...],
+    kept: KeptRows,
+    differences: np.ndarray,
+) -> Spread:
+    """The spread of rows; shapes differences (n, m)."""
+    squares, fourths, odd, sketch = [], [], [], []
+    for metric, farthest, signs in zip(metrics, kept.farthest, sketches, strict=True):
+        squared = metric.squared(differences)
+        small = differences @ signs
+        squares.append(squared.sum())
+        fourths.append((squared**2).sum())
+        odd.append(int((squared > farthest * (1 + TIE)).sum()))
+        sketch.append(small.T @ small)
+    return Spread(
+        np.array(squares), np.array(fourths), np.array(odd, dtype=np.int64), np.array(sketch)
+    )
+
+
+def confirmed_by_spread(
+    kept: KeptRows,
+    metrics: tuple[Any, ...],
+    spread: Spread,
+    mean: np.ndarray,
+    squared: np.ndarray,
+    T: int,
+    stretch: float = 1.0,
+    *,
+    held: float | None = None,
+) -> tuple[Any, ...]:
+    """For each metric the p-value that the spread of the batch allows: `hld.laws.ranks.confirmation`, without rows.
+
+    Shapes: mean (m,), squared (q,).
+    """
+    k, N, result = kept.num_rows, kept.num_rows + T, []
+    for i, metric in enumerate(metrics):
+        center = metric.apply(mean)
+        length = float(np.linalg.norm(center))
+        small = _signs(len(center)) @ center
+        norms = _norms(
+            spread.sketch[i] - T * np.outer(small, small), spread.squares[i] - T * length**2, T
+        )
+        own = ((spread.fourths[i] / T) ** 0.25 + T / N * length) ** 4
+        value = pooled_of_norms(
+            k,
+            kept.norms[i],
+            kept.fourth[i],
+            norms * stretch**2,
+            own * stretch**4,
+            (length * stretch, squared[i], T),
+        )
+        h = int(spread.odd[i])
+        if h and min(MOST_VECTORS, k) >= T:
+            value = max(
+                value,
+                float(
+                    np.prod((T - np.arange(h)) / ((k if held is None else held) + T - np.arange(h)))
+                ),
+            )
+        result.append(value)
+    return tuple(result)
+
+
+def pooled_by_spread(
+    metrics: tuple[Any, ...], batches: tuple[Any, Any], mean: np.ndarray, squared: np.ndarray
+) -> tuple[Any, ...]:
+    """For each metric the p-value that the spreads of two batches allow, whatever the rows of both follow.
+
+    The covariance of a row is that of all rows about their common mean.  The law has three cumulants of it
+    (`hld.gchi2.three_moments`): the trace, and the sums of squares and cubes of the eigenvalues of its sketch, which on
+    average are too large, so that tails are too wide rather than too thin; and the variance that the fourth powers
+    allow, as in `hld.laws.ranks.confirmation`.
+
+    Shapes: mean (m,), squared (q,).
+    """
+    n, T = (one.num_rows for one in batches)
+    N, result = n + T, []
+    every = sum(one.num_rows * one.means for one in batches) / N
+    for i, metric in enumerate(metrics):
+        center = metric.apply(every - mean)
+        length, signs = float(np.linalg.norm(center)), _signs(len(center))
+        small = signs @ center
+        scatter = sum(one.spread.sketch[i] for one in batches) - N * np.outer(small, small)
+        trace = max(sum(one.spread.squares[i] for one in batches) - N * length**2, 0.0) / (N - 1)
+        values = np.maximum(np.linalg.eigvalsh(scatter), 0.0) / (N - 1)
+        second, scale = float((values**2).sum()), three_moments(values).scale
+        fourth = ((sum(one.spread.fourths[i] for one in batches) / N) ** 0.25 + length) ** 4
+        stretch = (
+            excess_of(trace, np.sqrt(second), fourth) * (T**-3.0 + n**-3.0) / (1 / T + 1 / n) ** 2
+        )
+        law = ThreeMoments(trace, second, scale)
+        result.append(float(law.tail(squared[i] / (1 / T + 1 / n), max(1.0, 1.0 + float(stretch)))))
+    return tuple(result)
+
+
+def _norms(scatter: np.ndarray, square: float, T: int) -> np.ndarray:
+    """(3,) trace, and bounds by the sketch on Frobenius norm and largest eigenvalue, of the covariance of T rows."""
+    if T < 2:
+        return np.zeros(3)
+    trace = max(square, 0.0) / (T - 1)
+    frobenius = min(float(np.linalg.norm(scatter)) / (T - 1), trace)
+    return np.array(
+        [
+            trace,
+            frobenius,
+            min(max(float(np.linalg.eigvalsh(scatter)[-1]), 0.0) / (T - 1), frobenius),
+        ]
+    )
+
+
+def _signs(l: int) -> np.ndarray:
+    """(r, l) R."""
+    return (
+        2.0 * np.random.default_rng([SKETCH_SEED, l]).integers(0, 2, size=(SKETCH, l)) - 1.0
+    ) / np.sqrt(SKETCH)
+
+
+SLACK = 1e-3  # roundings, and likelihoods of units whose parameters sum to a little more than 1
+
+
+def check_possible(
+    vectors: RowVectors, metrics: tuple[Any, ...], summary: BatchSummary, name: str = "summary"
+) -> None:
+    """Raise unless the sums of a summary can be those of so many rows."""
+    if len(summary.sums) != vectors.size:
+        raise ValueError(
+            f"`{name}` has {len(summary.sums)} sums, expected {vectors.size}: make the summary again"
+        )
+    most = summary.seen * vectors.bounds * (1 + SLACK)
+    least = (
+        np.where(np.arange(vectors.size) < len(vectors.nodes), 0.0, -most) - 1e-9 * summary.num_rows
+    )
+    spread = summary.spread
+    if ((summary.sums > most) | (summary.sums < least)).any() or not (
+        spread is None or _is_of_rows(spread, summary.num_rows, metrics, vectors.bounds)
+    ):
+        raise ValueError(
+            f"`{name}` holds sums that {summary.num_rows} rows cannot have: make the summary again"
+        )
+
+
+def _is_of_rows(spread: Spread, T: int, metrics: tuple[Any, ...], bounds: np.ndarray) -> bool:
+    """Whether sums of squares, and what goes with them, can be those of T rows of numbers with such bounds."""
+    reach = np.array([metric.reach(2 * bounds) for metric in metrics])
+    corners = np.array([np.abs(signs).T @ (2 * bounds) for signs in sketches_of(metrics)])
+    squares, fourths, most = spread.squares, spread.fourths, 1 + SLACK
+    if squares.shape != reach.shape or spread.sketch.shape[1:] != corners.shape[1:] * 2:
+        return False
+    with np.errstate(over="ignore"):  # infinite is too large
+        fits = (squares <= T * reach**2 * most) & (squares**2 <= T * fourths * most)
+        fits &= fourths <= squares**2 * most
+    products = corners[:, :, None] * corners[:, None, :]
+    return bool(fits.all() and (np.abs(spread.sketch) <= T * products * most).all())
+
+
+BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
+CACHED_VALUES = (
+    125_000  # of these, differences that the metrics look at in turn: a megabyte, which caches hold
+)
+MOST_SPREAD, LEAST_SPREAD = (
+    20_000,
+    1_000,
+)  # rows of a batch whose spread is taken; of each further chunk of it
+SEED = 17  # of their choice
+
+
+def summarize_rows(test: Any, rows: Any, *, first: int = 0) -> BatchSummary:
+    """The summary of rows for a test.
+
+    Shapes: rows (n, V).
+    O(n) times the mean likelihoods of rows; where rows are the reference, the metrics of at most 20,000 rows beside it,
+    and of 1,000 of each further chunk: how rows spread is estimated from these, as it is where the rows are at hand.
+    """
+    rows = checked(test.circuit, rows, "rows")
+    num_missing = int(is_missing(rows).sum()) if rows.size else 0
+    if num_missing and test.missing == "exact":
+        raise ValueError(
+            f"`rows` has {num_missing} missing entries, expected none with missing='exact', whose null "
+            "depends on which they are: test the rows, or use another `missing`"
+        )
+    if num_missing and test.missing == "complete":
+        rows, _ = complete(test.circuit, rows, test.settings.seed + first)
+    return _summed(test, rows if len(rows) else None, num_missing, first)
+
+
+def _summed(test: Any, rows: Any, num_missing: int, first: int) -> BatchSummary:
+    """Sums over rows, or over none; `first` rows of the batch came before."""
+    look, n = test.vectors, 0 if rows is None else len(rows)
+    sums, seen = np.zeros(look.size), np.zeros(look.size, dtype=np.int64)
+    for block in _blocks(rows, n, BLOCK_VALUES // look.size):
+        own, shows = look.sums(block)
+        sums, seen = sums + own, seen + shows
+    spread = None if test.calibration.kept is None else _spread(test, rows, num_missing, n, first)
+    return BatchSummary(test.fingerprint, n, sums, seen, num_missing, spread)
+
+
+def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Spread:
+    """The spread of rows, from a sample of them where they are many."""
+    look, parts, most = test.vectors, test.calibration, max(LEAST_SPREAD, MOST_SPREAD - first)
+    sketches, share = sketches_of(parts.metrics), 1.0
+    found = spread_of(parts.metrics, sketches, parts.kept, np.zeros((0, look.size)))
+    if n > most:
+        rows = rows[
+            np.sort(np.random.default_rng([SEED, first, n]).choice(n, size=most, replace=False))
+        ]
+        n, share = most, n / most
+    for block in _blocks(rows, n, BLOCK_VALUES // look.size):
+        differences = parts.differences(look, block)
+        if num_missing and is_missing(block).any():
+            differences = np.where(look.seen(block), differences, 0.0)
+        for piece in _blocks(differences, len(block), CACHED_VALUES // look.size):
+            found += spread_of(parts.metrics, sketches, parts.kept, piece)
+    odd = np.round(found.odd * share).astype(np.int64)
+    return Spread(found.squares * share, found.fourths * share, odd, found.sketch * share)
+
+
+def _blocks(rows: Any, n: int, size: int) -> Iterator[Any]:
+    """So many rows at a time, at least one."""
+    return (rows[start : start + max(1, size)] for start in range(0, n, max(1, size)))
+
+
+def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
+    """The fingerprint of a test."""
+    digest = hashlib.sha256(b"hld.summary 1")
+    arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
+    for i, metric in enumerate(calibration.metrics):
+        scalars, own = metric.to_parts()
+        digest.update(json.dumps(scalars, sort_keys=True).encode())
+        arrays |= {f"metric.{i}.{name}": array for name, array in own.items()}
+    for name, array in sorted(arrays.items()):
+        array = np.ascontiguousarray(array)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
+
+
+def detector_fingerprint(test: str, schema: Any) -> str:
+    """The fingerprint of a detector: of its test, and of how it reads tables."""
+    form = json.dumps(schema.to_dict(), sort_keys=True)
+    return hashlib.sha256(f"{test} {form}".encode()).hexdigest()
