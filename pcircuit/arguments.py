@@ -31,8 +31,6 @@ comes out of one has gone through the constructor: it is checked and read-only a
 Left to itself, a pickle would bring back arrays that can be written.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import reprlib

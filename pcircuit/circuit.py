@@ -38,8 +38,6 @@ package and imports nothing of the rooms above, so a line such as ``sample = pci
 `Method`, in whose place the function comes at its first use.  So ``import pcircuit`` stays cheap.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

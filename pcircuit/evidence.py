@@ -16,8 +16,6 @@ will do; unless they have to be read in another form, the array is neither copie
 cannot hold a missing value: 2**64 - 1 is a number, not -1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -9,8 +9,6 @@ With p_(1) <= ... <= p_(m):
 each at most 1.  A test is rejected at level a if its adjusted p-value is at most a.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -41,8 +41,6 @@ kappa, pi, the level and the weight were chosen on nltcs, adult, connect4, msnbc
 sensorless (`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple

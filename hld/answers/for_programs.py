@@ -3,8 +3,6 @@
 JSON has no NaN, no infinities and no NumPy arrays.
 """
 
-from __future__ import annotations
-
 import math
 from numbers import Integral, Real
 from typing import Any

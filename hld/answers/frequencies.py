@@ -25,8 +25,6 @@ p-value is found by drawing: 999 draws, and 9,999 if fewer than ten of the first
 draws can show, by exact tails.  The smaller of the two p-values is doubled (Bonferroni).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hld.gchi2.three_moments import upper_gamma

@@ -1,7 +1,5 @@
 """What long work is doing, in one line on a terminal."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator

@@ -36,8 +36,6 @@ They are hidden from the test of the segments.  A column is determined if
 * or it is what is written of the segment's date, such as its month (`hld.tables.calendar`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import math

@@ -35,8 +35,6 @@ This is the published method, which drops the covariances of different units.  I
 parents; otherwise the variance is too small, because both children of a sum may depend on the same masks further down.
 """
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field

@@ -16,8 +16,6 @@ Dask recomputes its pieces from the table.  If the table has no more than `sampl
 the detector is the one that `HLDDetector.fit` gives, up to the order of summation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ doubles depend on their order in the last digits; the order here is always that 
 first.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from hld.dask.partitions import computed_sum, need_dask, partitions_of

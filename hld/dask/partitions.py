@@ -1,7 +1,5 @@
 """A table in partitions: Dask data frames or arrays, cut by rows, each partition a delayed piece."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from typing import Any

@@ -5,8 +5,6 @@ Nothing is inherited and nothing imported unless scikit-learn asks: tags are mad
 detector has nothing to transform, so there is no ``set_output``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import re

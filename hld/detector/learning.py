@@ -9,8 +9,6 @@
 The table is read once, one tree is learned, and the codes are checked once, by the tree.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -22,8 +22,6 @@ References
 Good (1953), The population frequencies of species and the estimation of population parameters, Biometrika 40, 237.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import reprlib

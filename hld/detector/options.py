@@ -6,8 +6,6 @@ numbers.  A seed of more than 20 digits, which JSON readers refuse or round, bec
 seed is not kept.
 """
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """The test of a fitted circuit, and what a user should know about it as soon as it is fitted."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any

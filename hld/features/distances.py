@@ -39,8 +39,6 @@ units a of P and b of C in region r,
 where q is the top-down mass of the units of P: the probability that a sample from P passes through the unit.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -21,8 +21,6 @@ on nodes is made for m of them and knows nothing of what else a vector holds; `w
 In files a window is stored as the map that it holds, with one more entry.
 """
 
-from __future__ import annotations
-
 import reprlib
 from dataclasses import dataclass, fields
 from functools import cached_property

@@ -13,8 +13,6 @@ by ranks alone one such row among T of a batch cannot be told from chance below 
 A function added to `ODDNESS` is heard wherever rows are (``docs/extending.md``).
 """
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Callable
 from typing import Any, NamedTuple

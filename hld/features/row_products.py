@@ -11,8 +11,6 @@ sum_k (f_k^2 - r^2) (v_k . z)^2.  The two whitened metrics of a test differ in t
 of the coarser one are the first of the finer one's.  So the products v_k . z, nearly all of the work, serve both.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ distribution follows the circuit as well.  So a test of completed rows keeps its
 the holes; it loses power, since drawn values cannot show a shift.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -15,8 +15,6 @@ signs (a count sketch), and parameters that hardly vary add little noise to the 
 parameters of a unit with two choices have opposite scores and are one coordinate from the start.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

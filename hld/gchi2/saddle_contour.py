@@ -80,8 +80,6 @@ References
 Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from typing import Any, NamedTuple

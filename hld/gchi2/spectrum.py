@@ -36,8 +36,6 @@ Golub and Meurant (2010), Matrices, Moments and Quadrature with Applications, Pr
 Trefethen (2008), Is Gauss quadrature better than Clenshaw-Curtis?, SIAM Review 50, 67-87, theorem 4.5.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -102,8 +102,6 @@ Imhof (1961), Computing the distribution of quadratic forms in normal variables,
 (Pearson's three-moment approximation).
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable

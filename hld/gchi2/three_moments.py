@@ -31,8 +31,6 @@ both of which take about six times the root of a steps near x = a and few elsewh
 from a (log(x / a) + 1 - x / a), which does not cancel.  For extreme shapes SciPy is used.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

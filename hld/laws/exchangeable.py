@@ -65,8 +65,6 @@ standard deviation of the N does: no law is needed to rank them, and the one bey
 References: P. H. Westfall and S. S. Young (1993), Resampling-Based Multiple Testing, Wiley.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -13,8 +13,6 @@ batch.  Its squared distance under a metric F is
 So the number of nodes matters only for n > m; for n <= m the metrics are applied once, to the n rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any

@@ -15,8 +15,6 @@ F (S o R) F^t.  For a metric that weighs nodes one by one these are majorised by
 circuit, hence the circuit's errors do not enter through the holes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

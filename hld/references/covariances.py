@@ -4,8 +4,6 @@ All three have the methods of `hld.references.reference.Covariance`.  `through` 
 for few nodes: form S, and map it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -17,8 +17,6 @@ SHARE (sum_j |F_j| S_jj^1/2)^2, F_j its columns.
 Reference: N. J. Higham (2002), Accuracy and Stability of Numerical Algorithms, section 10.3; LAPACK's pstrf.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ p-value is twice the smaller one.  The witnesses and their parts of the level ar
 (`hld.witnesses.witnesses`), but that rare and unseen levels are one category.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

@@ -23,8 +23,6 @@ Rare levels are known by digests only (`schemas.rare_levels`), which no database
 unseen levels, and the reference's counts of the two are added up as well.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Nothing is written: files are opened for reading and have to be there, and a que
 error message shows a password.
 """
 
-from __future__ import annotations
-
 import contextlib
 import pathlib
 import re

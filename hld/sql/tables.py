@@ -13,8 +13,6 @@ SQLite runs within this process, and its columns hold cells of any type, so that
 there the rows are fetched and encoded, a block at a time, and no row leaves the process either.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -11,8 +11,6 @@ mark is the decimal one, and whether thousands are grouped) is found once, from 
 `FORMS`, in which drawn rows are written, too.  The package price-parser knows currencies and reads numbers.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from typing import Any

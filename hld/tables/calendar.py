@@ -17,8 +17,6 @@ Amounts that are text have two parts, a number in place of their column and a un
 Times with a zone are converted to UTC: remove the zone first where hours should be local.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from typing import Any, NamedTuple

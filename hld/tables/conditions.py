@@ -10,8 +10,6 @@ they may have, so that a circuit gives its probability exactly (`pcircuit.condit
 compares with a number inside one (`Condition.cuts`); a comparison is then an interval of whole parts.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

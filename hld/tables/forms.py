@@ -13,8 +13,6 @@ model does not know.  Times of day are Python's, cut to microseconds, as those o
 would be times in one row and text in another.
 """
 
-from __future__ import annotations
-
 import collections
 import collections.abc
 import os

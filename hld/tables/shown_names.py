@@ -1,7 +1,5 @@
 """Names of columns and levels as they stand in a printed table: any text, in one line, and not too long."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from typing import Any

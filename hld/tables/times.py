@@ -29,8 +29,6 @@ columns are known to hold times, every text that is one counts, such as the date
 one that is no level is looked up as the time that it stands for, such as 31.01.2026 (`levels_of_text`).
 """
 
-from __future__ import annotations
-
 import datetime
 import functools
 import math

@@ -9,8 +9,6 @@ A `Calibration` is what is kept of them once the test is built, and what a model
 The options of a test that it keeps: each is checked by itself, then those that contradict each other are refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

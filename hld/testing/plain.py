@@ -26,8 +26,6 @@ True
 (`hld.laws`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

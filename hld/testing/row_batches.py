@@ -11,8 +11,6 @@ the circuit.  A result keeps the holes of the batch, a bit for each cell; R of t
 when it is asked for.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property

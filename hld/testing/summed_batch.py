@@ -10,8 +10,6 @@ replaced by bounds that cannot make a p-value smaller than it should be:
   (`hld.references.available`).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

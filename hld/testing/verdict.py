@@ -10,8 +10,6 @@ distance by at most a T-th of what the metric makes of these ranges: how large t
 are others, which is what the effect is made of (`hld.witnesses.effects`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -37,8 +37,6 @@ applied in the study of analysis of variance problems, Annals of Mathematical St
 Y.-L. Qin (2010), A two-sample test for high-dimensional data, Annals of Statistics 38, 808 (tr S^2 from pairs of rows).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -14,8 +14,6 @@ that it learned from.  Up to `DRAWN_ROWS` rows Q is ranked among those of 999 ta
 circuit, which is exact at any number of rows; beyond that, its law comes from 800 drawn rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

@@ -38,8 +38,6 @@ the binomial, Biometrika 26, 404; total variation as a coupling: D. A. Levin and
 Mixing Times, proposition 4.7.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 

@@ -27,8 +27,6 @@ References: R. A. Fisher (1935), The logic of inductive inference, J. Royal Stat
 J. Jin (2004), Higher criticism for detecting sparse heterogeneous mixtures, Annals of Statistics 32.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

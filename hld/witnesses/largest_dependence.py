@@ -44,8 +44,6 @@ observations, Annals of Mathematical Statistics 23; A. Dembo and O. Zeitouni (20
 Applications, Springer.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, replace
 from typing import Any

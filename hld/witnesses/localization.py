@@ -57,8 +57,6 @@ References: Bennett (1962), Probability inequalities for the sum of independent 
 Statistical Association 57, 33; Bentkus (2004), On Hoeffding's inequalities, Annals of Probability 32, 1650.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ One row among T that is odder than all held-out ones has K = j = 1 and the tail 
 T rows only as one of several, h of them with about (T / N)^h.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hld.answers.profile import Held, Profile

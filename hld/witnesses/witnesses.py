@@ -31,8 +31,6 @@ null distribution does exactly: rows with a hole, or with a new value, may be mo
 others.  That this does not cost level is measured, not proved (``docs/calibration.md``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, Protocol

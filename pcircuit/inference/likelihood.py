@@ -37,8 +37,6 @@ Rows in which one unit falls so far behind another of its region that it would b
 evaluated again with one logarithm per unit (`inference.log_domain`), as are all rows of a circuit that may overflow.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Iterator
 from typing import Any

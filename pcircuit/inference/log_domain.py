@@ -19,8 +19,6 @@ and the partial products of a region obey the same bound.  Circuits whose bound 
 evaluated in the log domain (`inference.log_domain`), row by row, as `inference.likelihood` does for suspect rows.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ unit of every region.  The probabilities follow from the root downwards,
 and both q and qp sum to one in every region of a normalised circuit.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -38,8 +38,6 @@ ratios inside a region matter, so the powers of two that the upward pass takes o
 marks as suspect use logarithms instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 

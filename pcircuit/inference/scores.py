@@ -24,8 +24,6 @@ needs from each.  The rows of a parameter are contiguous, so that all steps run 
 the linear domain, and all rows if the circuit may overflow, are done again one by one with a logarithm per unit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

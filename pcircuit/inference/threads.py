@@ -7,8 +7,6 @@ The thread that calls is one of them, and works where it would only wait for the
 none waits, for milliseconds at times, in the queue of a busy processor while the one that the caller left is idle.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence

@@ -8,8 +8,6 @@ is an array of distinct node ids, the numbers that `Circuit.nodes` lists: `selec
 "input" ("leaf" nodes of the paper), "product" and "sum", `check_nodes` refuses what is no selection.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

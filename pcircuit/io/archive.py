@@ -31,8 +31,6 @@ of them are refused, in writing as in reading:
     text             UTF-8
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

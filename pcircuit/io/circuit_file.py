@@ -39,8 +39,6 @@ Mixtures of circuits as files: the arrays of each circuit, numbered, and their w
 Written whole or not at all, and read without trust, like all archives of `pcircuit.io.archive`.
 """
 
-from __future__ import annotations
-
 import os
 import reprlib
 import sys

@@ -1,7 +1,5 @@
 """Circuits as DOT files, the language of Graphviz, to be drawn by Graphviz or any program that reads DOT."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -21,8 +21,6 @@ kept as the category that they are of.  Where a table must be made, its entries 
 the file, so that no file of some kilobytes fills the memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

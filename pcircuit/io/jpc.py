@@ -13,8 +13,6 @@ nodes are not used: the v-tree is that of the scopes, or the one given.  PyJuice
 they are not read here: `examples/adapters/pyjuice_to_jpc.py` turns them into this text.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from typing import Any

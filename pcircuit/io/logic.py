@@ -14,8 +14,6 @@ variables of the others get them as inputs of value one for both categories (smo
 variables that the file has literals of, and the formula does not depend on: models are counted over all of them.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -16,8 +16,6 @@ for elements to be among them.  What is left is told by the v-tree alone.
 Units of a PSDD are shared, with any number of them at each v-tree node: they become regions with sparse weights.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from typing import Any

@@ -9,8 +9,6 @@
 Units have no ids: a child is the number of its line, the first unit being 0.  The last unit is the root.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

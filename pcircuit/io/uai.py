@@ -14,8 +14,6 @@ after the other, those that have no children left first, and the cheapest of the
 states of its parents, and of what the units of its children are joined with (variable elimination).
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import os

@@ -7,8 +7,6 @@
 Lines that begin with "c" are comments.  Ids are any distinct numbers; writers count from 0 in post-order, as we do.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

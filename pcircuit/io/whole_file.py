@@ -8,8 +8,6 @@ A file that is replaced keeps its mode; a new one follows the umask.  A link kee
 target is replaced.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -7,8 +7,6 @@ same time, each its own circuit, wait for the interpreter lock wherever Python d
 `slices` (units, 3) say of each unit where its flows begin, where its parameters begin, and how many there are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -18,8 +18,6 @@ lose much.  Sixty cost NumPy about what importing Numba and reading its cache co
 The compiler has locks.  A process forks only while no thread is inside it, so that no child inherits one that is held.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import os

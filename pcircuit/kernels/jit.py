@@ -16,8 +16,6 @@ function with one caller and many arguments is copied into it.  Nor is a literal
 gets a variable: Numba would compile it once for each.
 """
 
-from __future__ import annotations
-
 import logging
 import pathlib
 from collections.abc import Callable

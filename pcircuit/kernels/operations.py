@@ -29,8 +29,6 @@ may count from the end of an array, which costs a comparison each.  No loop work
 another index: such loops stay scalar.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pcircuit.kernels.jit import inner, jit

@@ -6,8 +6,6 @@ sum, which is the exact integral (1 for a distribution).  `region` and `child` s
 `kernels.packing` makes the packed form, `kernels.rescaling` fills in where the passes must rescale.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From a circuit to its packed form, and back from changed parameters to a circuit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ Counts are small whole numbers, and pairs with as many cells share the pseudocou
 each small count, and looked up from then on.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pcircuit.kernels.jit import compile_kernel

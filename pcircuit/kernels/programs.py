@@ -23,8 +23,6 @@ takes a third off an epoch of 4,096 rows at V = 784, K = 4 and 256 categories, a
 a fifth at V = 2,500, K = 4 and 2 categories (`benchmarks.bench_em`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -25,8 +25,6 @@ they are not 2**AFTER_RESCALE times smaller: such a row is suspect.  So no posit
 lost unnoticed, and rows that need logarithms are the only ones that pay.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pcircuit.arguments import Bools, Floats, Ints

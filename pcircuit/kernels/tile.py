@@ -1,7 +1,5 @@
 """Memory in which a program works: a group of tiles of rows, and the codes of their evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 

@@ -6,8 +6,6 @@ bits are transposed at a time, each row in one word: halves are exchanged with t
 quarters with those of the next row.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pcircuit.kernels.jit import jit

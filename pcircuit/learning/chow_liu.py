@@ -46,8 +46,6 @@ that then remain are broken by other rules.
 `chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a circuit.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -55,8 +55,6 @@ With fewer than 4,000 rows all but the beta then shrink by rate * min(1, 1000 / 
 1,000 rows of book and of netflix that gained .4 and .1 nats on test rows.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypeAlias
 
 import numpy as np

@@ -9,8 +9,6 @@ shared out among the units in these proportions, and each unit of the family ask
 Weights of sums stay as they are.  So EM for densities begins where that for codes has come.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -25,8 +25,6 @@ Fraley and Raftery (2007), Bayesian regularization for normal mixture estimation
 Classification 24.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

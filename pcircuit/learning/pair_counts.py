@@ -35,8 +35,6 @@ the cells that its rows touch, and counts f(s/(C_i C_j)) once for all others.  I
 the number of categories.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -19,8 +19,6 @@ logarithm of its small weight.
 An entry that is missing is drawn anew in any case.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

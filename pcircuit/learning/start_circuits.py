@@ -56,8 +56,6 @@ there the v-tree has an inner node with one child.  Such a region adds no distri
 With b regions that are not inputs both have V K input, b K product and (b - 1) K + 1 sum units.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

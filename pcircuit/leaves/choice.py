@@ -1,7 +1,5 @@
 """Which family each column of a table gets: by name, one for each column, or by a look at the column."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """What families learn from a column before EM: its mean and spread, how far it is rounded, and which family fits it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ For m coordinates and K units this takes about m^2 K multiplications, plus K^3 p
 m^2 numbers and K^2 per open column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

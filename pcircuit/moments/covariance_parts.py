@@ -20,8 +20,6 @@ This is the law of total covariance: given the product unit that a sample passes
 `moments.covariance`, `moments.traces` and `moments.operator` differ only in what they do with these formulas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -29,8 +29,6 @@ Of what all rows of a block have in common there is less:
     MIXED     else
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ at once: two matrix products, after which only sums over p are left,
 where p' in the block of p count half, and U is W below a unit row for each selected product.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -21,8 +21,6 @@ direction beyond k, all of which are left out.  In contrast to Lanczos, which go
 products of matrices, which take a tenth of the time, and nothing is restarted.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

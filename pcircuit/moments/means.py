@@ -13,8 +13,6 @@ so that the means of a circuit with R regions of K units cost O(R K^3); its vari
 `moments.overlaps`.  All numbers are sums of products of numbers that are not negative: nothing cancels.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -41,8 +41,6 @@ Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of 
 `moments.covariance`, `moments.traces`, `moments.operator`.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

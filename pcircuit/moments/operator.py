@@ -18,8 +18,6 @@ sibling factor after the region's own units have joined it, with the rows that r
 Cost O(K^3) per region and vector; nothing is ever divided, so underflow is harmless.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -34,8 +34,6 @@ mean), true M3 = third * 2**exp3 (also third_c).
 The tables of B regions of equal shape are stacked (`moments.plan`), so that regions of few units share NumPy's calls.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -15,8 +15,6 @@ Which tables a region needs depends on where the selected units are.
     needed[r]    nested[r], or a product or sum of r itself is selected: overlaps of the units of r are needed
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -20,8 +20,6 @@ Two rules follow, and every part of both packages that asks "is this zero?" uses
   that differs by so much).  *An eigenvalue of a covariance that does not exceed that is zero.*
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -23,8 +23,6 @@ References: K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Met
 section "Exact computation of Sigma", obtains the same numbers from one product circuit per pair of nodes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -13,8 +13,6 @@ lifting twice: first its columns, then the rows of the result.  `gram_factor` go
 columns with that Gram matrix.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

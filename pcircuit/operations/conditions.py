@@ -15,8 +15,6 @@ The division is carried out unit by unit (`normalize`), from the leaves to the r
 so that every unit becomes a distribution, whatever the scale of the numbers: totals are carried as logarithms.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -34,8 +34,6 @@ support of q.  Its degree is at most the number R of regions.  If there is no su
 chance with probability at most R / PRIME (Schwartz 1980, Zippel 1979), independently in each of a few draws.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

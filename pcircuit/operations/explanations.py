@@ -16,8 +16,6 @@ matter (Shapley 1953).  v(S) is one evaluation, since marginals are exact; all 2
 variables, a sample of orders for many.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -28,8 +28,6 @@ the distribution of f follows in the same way: that of a product is the convolut
 of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of its entries.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from typing import Any

@@ -37,8 +37,6 @@ the edges of a tree of dependences meet near their leaves, and all of them toget
 parameters do, however deep the v-tree is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

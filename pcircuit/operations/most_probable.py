@@ -37,8 +37,6 @@ Variables in the order of the leaves take a few regions each, where an evaluatio
 Everything is a natural logarithm, so that nothing is lost however many variables there are.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Sequence

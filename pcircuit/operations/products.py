@@ -47,8 +47,6 @@ where none does.
 units of all of them side by side, and the root mixes their products.  f(x)^n is the product of f with itself, pruned.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -14,8 +14,6 @@ units meet follows bottom-up like an overlap (`pcircuit.operations.products`) of
 `prune` removes what does not matter for determinism and normalisation: terms of weight zero and unused units.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 V-trees drawn: the hierarchy of scopes that a circuit follows.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ A level holds the regions at one depth of the v-tree: the root is level 0.  From
 shrink from all variables to single ones, and where the units and parameters lie.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -9,8 +9,6 @@ EM with all rows in each step has no state but the parameters, so it can be run 
 and the functions here draw these circuits.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from itertools import pairwise

@@ -5,8 +5,6 @@ with the eigenvalues lambda_i of S.  A few large ones mean a skew law far from n
 tr(S)^2 / tr(S^2).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

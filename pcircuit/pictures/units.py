@@ -6,8 +6,6 @@ the row's flow through the line (`pcircuit.expected_flows`), orange where there 
 categories are orange too: one sees which parts of the mixture explain the row.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

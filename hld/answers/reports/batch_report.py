@@ -4,8 +4,6 @@ Verdict and size first; then which columns moved and how and where dependence ch
 then every column, to be sorted and opened; then the data quality, each test, the model, and how to reproduce it all.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hld.answers.column_shifts import percent

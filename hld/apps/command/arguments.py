@@ -1,7 +1,5 @@
 """The commands of ``hld``: what each one runs, an example in its help, and its options."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import difflib

@@ -11,8 +11,6 @@ to 3 all 720 batches of other digits are found, and 5 of the 80 batches of the d
 alarm, at a level of 5 %.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ so a node with small likelihoods can depart clearly by itself and yet hardly mov
 nodes is given, whatever the test finds.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os

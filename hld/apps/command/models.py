@@ -1,7 +1,5 @@
 """The commands that make a model file, and those that ask one: fit, info, plan, sample, diff, export."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import warnings

@@ -11,8 +11,6 @@ Steps of a command are shown on a terminal while they run.  The log goes through
 sends it to standard error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

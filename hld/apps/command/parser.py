@@ -13,8 +13,6 @@ reader closed the pipe with 141, as in the shell.
 Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import csv

@@ -1,7 +1,5 @@
 """Tables and models on the command line: files in, as the options say, and CSV rows out."""
 
-from __future__ import annotations
-
 import argparse
 import codecs
 import csv

@@ -3,8 +3,6 @@
 ``hld warm-up``: kernels compiled before they are needed, and kept on disk for later processes.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import pathlib

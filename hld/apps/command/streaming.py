@@ -19,8 +19,6 @@ With --state, the rows of a line are in the file before the line is written, so 
 and there is no second line of it.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

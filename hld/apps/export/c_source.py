@@ -4,8 +4,6 @@ Numbers are written in hexadecimal, which C99 reads without rounding.  Names of 
 escaped so that they are ASCII and cannot end a comment.  The program itself is `program.c`.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 from typing import Any

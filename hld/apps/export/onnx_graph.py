@@ -33,8 +33,6 @@ with the trace, the sum of squares and this largest eigenvalue of F (S o R) F^t 
 its p-values are never smaller than those of the library.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from functools import reduce
 from itertools import pairwise

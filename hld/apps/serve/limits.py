@@ -9,8 +9,6 @@ The library's errors begin with the argument that is wrong, in backticks; that n
 the contents of a table the field is "body".
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ one that began after its file came back add their rows to the same monitor.  Whe
 of an old version that no request has any more is forgotten, and read again if the version comes back.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import logging

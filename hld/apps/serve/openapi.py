@@ -1,7 +1,5 @@
 """The endpoints, and their description as an OpenAPI 3.1 document: one list is the source of both."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ only take turns.  A thread cannot be stopped from outside: work looks at its dea
 and its thread counts as busy until it is done.  The end of the process waits for no thread.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading

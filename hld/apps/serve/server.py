@@ -10,8 +10,6 @@ is counted, and leaves one line in the log.
 Bytes wait in the system, too, which takes more only when a third of them has gone: it is told to hold few.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

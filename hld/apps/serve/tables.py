@@ -7,8 +7,6 @@ that the model does not know are not looked at.
 JSON is {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}, ...]}, with plain cells or null.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -12,8 +12,6 @@ lives: there is one `Watch` for a version (`serve.models`), and one process for 
 (`lock_states`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

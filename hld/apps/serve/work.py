@@ -1,7 +1,5 @@
 """What the threads do for a request: tables tested or observed, and reports written.  Knows no HTTP."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

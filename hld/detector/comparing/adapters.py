@@ -6,8 +6,6 @@ Several p-values, one for each column, are combined by Bonferroni's rule, as the
 detector without p-values may say true or false, alarm or none, itself or under a usual name: p is then 0 or 1.
 """
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any

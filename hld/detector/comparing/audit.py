@@ -61,8 +61,6 @@ with the law BetaBinomial(B, k, G + 1 - k) alarms, however many there are: with 
 in eight alarms on more than a tenth of all groups to come, at level 0.05, and keeps its level nonetheless.
 """
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import math

@@ -26,8 +26,6 @@ Phipson and Smyth (2010), Permutation p-values should never be zero, Statistical
 Biology 9, article 39.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any

@@ -30,8 +30,6 @@ For a single row that is 1 / (k + 1), the smallest p-value that exchangeability 
 rows that show what the odd ones differ by.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

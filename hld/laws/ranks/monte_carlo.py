@@ -17,8 +17,6 @@ an observed score gets the rank of the next larger score that is kept.  So the M
 is never made smaller, and never larger by more than 2 %, whatever B is: a million draws take 570 numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The bytes of a file: where they are, how they are compressed, and what the first of them say."""
 
-from __future__ import annotations
-
 import bz2
 import contextlib
 import gzip

@@ -9,8 +9,6 @@ amounts in ten may be 0, and the first of them with a comma may come in any row.
 the rows that are learned from, and a batch by the columns that are numbers in the model (`files.text_cells`).
 """
 
-from __future__ import annotations
-
 import codecs
 import collections
 import contextlib

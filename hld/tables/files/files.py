@@ -15,8 +15,6 @@ Likewise NA is the text that it is in a column that was fitted with it as a leve
 and missing in every other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

@@ -7,8 +7,6 @@ One value is read as a whole, because nothing in it is complete before its last 
 parses both: no input can end the process, whatever its depth, its names or its numbers.  Each cell stays as it is.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import chain

@@ -5,8 +5,6 @@ A chunk is an Arrow table, of JSON a data frame that keeps each cell as it is.
 A quote ends at the next one, so a file whose last quote has no end is refused: the rows behind it would be one cell.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import reprlib

@@ -6,8 +6,6 @@ A quote without an end would make one cell of all that follows, up to the next q
 refused, as mostly that quote was to open a cell, and so is a cell of more than `csv.field_size_limit()` characters.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import re

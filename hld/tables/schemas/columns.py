@@ -55,8 +55,6 @@ that rows drawn from a model stay in this bin.  Fewer of them fall into the oute
 Every bin holds training values.  The edges depend on the values and their counts only, not on the order of the rows.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import reprlib

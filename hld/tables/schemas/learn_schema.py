@@ -11,8 +11,6 @@ unless its kind is given, and recognised by
 Nor is a column that orders the rows, as a time stamp does (`schemas.row_order`): later batches lie beyond it.
 """
 
-from __future__ import annotations
-
 import math
 import reprlib
 import warnings

@@ -9,8 +9,6 @@ Every difference is counted, none is hidden, and none stops a check that can go 
 * so are numbers of values that learning did not show (`schemas.counts`)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

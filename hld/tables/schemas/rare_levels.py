@@ -37,8 +37,6 @@ Whole numbers are exact in four bytes up to 2^24, and are taken as they are, and
 four bytes cannot tell it apart.
 """
 
-from __future__ import annotations
-
 import collections
 import hashlib
 import math

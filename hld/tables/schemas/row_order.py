@@ -13,8 +13,6 @@ is written of its day, such as the month or the day of the week (`hld.tables.cal
 has one value.  Hours come back each day, and stay.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -25,8 +25,6 @@ Distances are those of residuals when a row is left out of the regression, over 
 |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in a batch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

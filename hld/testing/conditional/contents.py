@@ -1,7 +1,5 @@
 """What a file holds of a test given covariates, checked: numbers that no rows could have given are refused."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

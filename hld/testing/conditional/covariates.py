@@ -18,8 +18,6 @@ the part of b that is a sum of functions of single covariates and of pairs:
 Pairs that are too many even so are left out, those with most values first.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -41,8 +41,6 @@ the others, whose leverage at it is :math:`h_i / (1 - h_i)`.  One that alone dec
 (h_i = 1) has none, and is not among the k.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -17,8 +17,6 @@ tests are on the safe side, but for what phi does not explain, and for the round
 Reference: L. Kish (1965), Survey Sampling, Wiley.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

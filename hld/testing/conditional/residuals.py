@@ -22,8 +22,6 @@ batch's own rows are no smaller than with each node multiplied by the root of w_
 Nodes that too few rows of the reference show do not count.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -25,8 +25,6 @@ LR}), with half a row less for the steps of a count.
 are not given to others.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

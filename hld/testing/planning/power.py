@@ -32,8 +32,6 @@ and judges it by the laws of S o R.  A shift delta moves Z by g delta: the more 
 Cells are taken to be missing as often with the shift as without it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

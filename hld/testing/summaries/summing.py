@@ -39,8 +39,6 @@ Alon, Matias and Szegedy (1999), The space complexity of approximating the frequ
 System Sciences 58, 137 (sketches by random signs).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

@@ -14,8 +14,6 @@ length of time.  Where a column shows the time of the rows, that can be looked a
   A few gaps in hundreds of stretches do little, and many of them make p-values too small: a warning names them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import warnings

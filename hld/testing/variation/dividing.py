@@ -5,8 +5,6 @@ the circuit was fitted to are not, since it fits these better.  So half of the r
 for something else or there are too few.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

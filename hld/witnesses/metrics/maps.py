@@ -70,8 +70,6 @@ References: O. Hagrass, B. Sriperumbudur and B. Li (2024), Spectral regularized 
 Statistics 52; arXiv 2308.04561 for goodness of fit.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -21,8 +21,6 @@ test (as keywords; each takes the ones that it knows).  The null distribution is
 holds whatever the norm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

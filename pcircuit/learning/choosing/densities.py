@@ -23,8 +23,6 @@ References
 Smyth and Wolpert (1999), Linearly combining density estimators via stacking, Machine Learning 36.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -20,8 +20,6 @@ Here a part's model is learned from its rows and remains a distribution over *al
 so that the cuts decide only from which rows it is learned, and the sum above is a plain mixture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

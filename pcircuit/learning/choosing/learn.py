@@ -37,8 +37,6 @@ Without noise the distribution is the same, since both copies of a unit are equa
 by exp(noise z), z standard normal, and rows are divided by their sums.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
 from typing import Any

@@ -3,8 +3,6 @@
 What `learn` found, and how it got there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
