@@ -235,7 +235,8 @@ class _Learning:
             decoder = self.adam.step(decoder, gradient(decoder, points, hidden, up), self.rate)
             if len(self.table) < FEW_ROWS:
                 kept = np.float32(1 - self.rate * min(ROWS_OF_DECAY / len(self.table), 1.0))
-                decoder = Decoder(*(part * kept for part in decoder[:3]), decoder.base)
+                inward, shift, outward = (part * kept for part in decoder[:3])
+                decoder = Decoder(inward, shift, outward, decoder.base)
         return decoder
 
 
