@@ -22,6 +22,7 @@ READERS = (
     "hld/laws/",
     "hld/references/kept_rows.py",
     "hld/features/linear_maps.py",
+    "hld/features/odd_rows.py",
     "hld/features/row_scores.py",
     "hld/features/row_vectors.py",
     "hld/tables/schemas/columns.py",
@@ -40,8 +41,6 @@ READERS = (
     "hld/testing/planning/",
     "hld/detector/comparing/",
     "hld/apps/export/",
-    "hld/detector/file.py",
-    "hld/detector/file.py",
     "hld/detector/file.py",
     "hld/detector/options.py",
 )

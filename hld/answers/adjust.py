@@ -19,7 +19,7 @@ def holm(pvalues: Any, total: int = 0) -> np.ndarray:
     """(m,) p-values adjusted by Holm's step-down procedure."""
     pvalues = np.asarray(pvalues, dtype=np.float64)
     order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
-    stepped = np.maximum.accumulate(pvalues[order] * ((total or m) - np.arange(m)))
+    stepped = np.maximum.accumulate(pvalues[order] * (max(total, m) - np.arange(m)))
     return _in_order(order, stepped)
 
 

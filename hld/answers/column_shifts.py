@@ -166,9 +166,9 @@ def column_shifts(
 
 
 def _together(*pvalues: float | None) -> float:
-    """The smallest of those that there are, times their number."""
+    """The smallest of those that there are, times their number; NaN for a column that is not tested."""
     known = [p for p in pvalues if p is not None]
-    return min(1.0, len(known) * min(known))
+    return float(np.minimum(len(known) * min(known), 1.0))
 
 
 def _shift(

@@ -71,7 +71,7 @@ class NormalBlocks(Immutable):
     >>> leaves = [Gaussian([0.0], [1.0]), Gaussian([0.0], [2.0])]
     >>> blocks = NormalBlocks(product_circuit(leaves, [1.0]), [[[1.0, 0.8], [0.8, 1.0]]])
     >>> blocks.log_likelihood([[0.0, 0.0], [0.0, np.nan]]).round(4)
-    array([-2.0201, -0.9189])
+    array([-2.0202, -0.9189])
     """
 
     products: Circuit

@@ -87,7 +87,7 @@ def _batches(circuit: Circuit, nodes: Ints, start: Ints, below: Bools, needed: B
     region: Any
     for r, region in enumerate(circuit.regions):
         children = vtree.children(r)
-        kind: Any = region.num_categories or r  # families that are no tables come one by one
+        kind: Any = region.num_categories or (r,)  # families that are no tables come one by one
         if len(children):
             triples[r] = max(region.num_products, units[r]) ** 3
             height[r] = 1 + height[children].max()

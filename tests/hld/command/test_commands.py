@@ -67,7 +67,7 @@ def test_log(run):
         LOG.propagate = True
     lines = err.splitlines()
     assert status == 0
-    assert [line.split("hld.apps.command: ")[1].split(":")[0] for line in lines] == [
+    assert [line.split("hld.command: ")[1].split(":")[0] for line in lines] == [
         "reading model.hld",
         "reading and testing calm.csv",
     ]

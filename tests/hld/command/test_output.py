@@ -103,7 +103,7 @@ def test_a_terminal_shows_what_is_being_done(monkeypatch):
 
 def test_without_rich_a_terminal_stays_as_it_is(monkeypatch):
     found = terminal(monkeypatch)
-    monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.setitem(sys.modules, "rich", None)
     with step("counting"):
         pass
     assert found.getvalue() == ""
@@ -117,5 +117,5 @@ def test_a_step_is_logged_with_its_time_and_without_control_characters(monkeypat
     with step("reading a\x07b"):
         pass
     said = capsys.readouterr().err
-    assert "INFO hld.apps.command: reading a\\x07b: 0.0" in said
+    assert "INFO hld.command: reading a\\x07b: 0.0" in said
     assert said.endswith(" s\n")

@@ -211,7 +211,7 @@ def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
         arguments |= {"rng": 0, "metric": METRICS}
         full = HLDTest(circuit, **arguments)
         with monkeypatch.context() as patch:
-            for module in ("references.circuit", "metrics.whitened", "nulls.joint"):
+            for module in ("references.circuit", "witnesses.metrics.maps", "laws.joint"):
                 patch.setattr(f"hld.{module}.MAX_FULL_SPECTRUM", 5)
             patch.setattr("hld.references.rows.MOST_FORMED", 5)
             patch.setattr("hld.witnesses.metrics.maps.LEADING_DIRECTIONS", len(full.nodes) - 1)
