@@ -10,7 +10,8 @@ same scope form a *region*.  Over a v-tree (`pcircuit.vtree`) there is one regio
 
       product p:  prod_c  unit ``products[p, c]`` of child c        sum k:  sum_p ``weights[k, p]`` product p.
 
-A region shows K units to its parent: its input units at a leaf, otherwise its sums; the products stay inside.  The
+A region shows K units to its parent: its input units at a leaf, otherwise its sums; the products stay inside.  So
+``region.num_units`` is K, ``region.num_nodes`` is K + P, and ``circuit.num_units`` counts all units.  The
 root shows one unit, and that unit is the distribution of the circuit.  Two coins that are thrown together, a mixture
 of two ways to throw them:
 
@@ -33,9 +34,10 @@ A `Mixture` is a weighted list of circuits, on a v-tree each: p(x) = sum_m weigh
 exact for it and costs a sum over the circuits: likelihoods and samples, also conditional ones.  What is quadratic in p
 (overlaps, covariances of unit likelihoods and the test built on them) needs one v-tree, and refuses a `Mixture`.
 
-Methods are functions: ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``.  `Circuit` is in the lowest room of the
-package and imports nothing of the rooms above, so a line such as ``sample = pcircuit.sample`` in its body makes a
-`Method`, in whose place the function comes at its first use.  So ``import pcircuit`` stays cheap.
+Most functions of the package are methods, too: ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``.  The modules
+that define them import `Circuit`, so this one cannot import them.  Therefore ``sample = pcircuit.sample`` in the body
+of the class stores a `Method`, which fetches the function at its first use.  While this module is read, the name
+``pcircuit`` stands for `Functions`, not for the package.
 """
 
 import sys
@@ -233,7 +235,7 @@ class Circuit(Immutable):
 
     @property
     def num_units(self) -> int:
-        """Number of units of all kinds, in all regions: the length of `nodes` (int); node ids are smaller."""
+        """Number of units of all kinds, products included (int): the sum of `num_nodes` of the regions."""
         return int(self.offsets[-1])
 
     @property

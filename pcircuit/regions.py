@@ -1,13 +1,14 @@
 """The two kinds of regions, what a leaf family is, and the error for circuits that are not well formed.
 
-`pcircuit.circuit` says what regions are for.  Read `InputRegion` and `InnerRegion` first: two arrays each.
+`pcircuit.circuit` says what regions are for.  At a first reading skip to `InputRegion` and `InnerRegion`, two arrays
+each, and come back to `LeafFamily` when a query names one of its methods.
 
 The K input units of a variable are distributions of one *family*: tables of categories (`Categorical`), normal
 distributions, counts.  An object of a family is all K units, with arrays of which row k belongs to unit k.  What a
 circuit can be asked follows from the methods of its families, which `LeafFamily` lists; no query looks at their kind.
 
-Densities are with respect to one measure for each variable: counting on categories, length on real numbers, both where
-a family has atoms.  So all sums over categories in this package are integrals, and nothing else changes.
+sum_x p(x) means a sum for categories, an integral for numbers, and both where single values (atoms) have a probability
+of their own.  Wherever this package writes sum_x, read whichever belongs to the leaves.
 """
 
 from __future__ import annotations
@@ -49,9 +50,8 @@ class LeafFamily(Immutable):
     """
 
     shared: ClassVar[tuple[str, ...]] = ()
-    states: ClassVar[
-        tuple[str, ...]
-    ] = ()  # of the shared ones those that say on which states the units are
+    # shared fields that must be equal before units of two objects are combined: bounds, edges of bins, atoms
+    states: ClassVar[tuple[str, ...]] = ()
     num_categories: int = 0  # C of a table of categories; other families have none
     is_discrete: ClassVar[bool] = False  # whether the values are whole numbers
 

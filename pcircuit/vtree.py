@@ -6,10 +6,15 @@ inner node has any number of children, rarely only one.  The *scope* of a node i
 scopes of the children of a node are disjoint, and together they are the scope of the node:
 
     [[0, 2], 1]  is  4             scope {0, 1, 2}
-                     |-- 2         scope {0, 2}          parents      2  2  4  4 -1
-                     |   |-- 0     variable 0            variables    0  2 -1  1 -1
-                     |   `-- 1     variable 2            first        0  1  0  3  0
+                     |-- 2         scope {0, 2}
+                     |   |-- 0     variable 0
+                     |   `-- 1     variable 2
                      `-- 3         variable 1
+
+    node        0  1  2  3  4
+    parents     2  2  4  4 -1
+    variables   0  2 -1  1 -1
+    first       0  1  0  3  0
 
 Nodes are numbered in post-order: children before their parent, the subtrees of earlier children before those of later
 ones, the root last.  A v-tree is three arrays of which entry r belongs to node r: its parent, its variable (-1 at inner
@@ -21,9 +26,10 @@ nodes), and the first node at or below it.
 * Any two scopes are equal, nested or disjoint, because any two intervals ``first[r]..r`` are (the scope trichotomy of
   the HLD paper, appendix B).
 
-Other ways to write a hierarchy become these arrays at the end of the file: `numbered` walks down from a start node and
-gives a node its number when it leaves it for good; `numbered_by_cuts` does so for an order of the variables that is
-cut in two again and again, `numbered_tree` for a tree whose nodes are the variables themselves.
+Other ways to write a hierarchy become these arrays at the end of the file: `numbered` lists the nodes
+below a start node, parents first, and computes their post-order numbers from depths and subtree sizes;
+`numbered_by_cuts` does so for an order of the variables that is cut in two again and again, `numbered_tree` for a tree
+whose nodes are the variables themselves.
 """
 
 from __future__ import annotations
@@ -688,7 +694,9 @@ def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[
     for i in range(len(found) - 1, 0, -1):
         sizes[found[i][1]] += sizes[i]
     leaf, above, depths = map(np.array, zip(*found, strict=True))
-    number = np.arange(len(found)) + sizes - 1 - depths  # in post-order
+    # found before a node: its ancestors (depth of them) and all subtrees to its left.  In post-order those subtrees
+    # come before it, too, but its ancestors do not, and its size - 1 descendants do
+    number = np.arange(len(found)) + sizes - 1 - depths
     parents, variables = np.full((2, len(found)), -1)
     parents[number[1:]] = number[above[1:]]
     variables[number] = leaf

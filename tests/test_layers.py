@@ -39,7 +39,7 @@ PATHS = [
     for path in sorted((ROOT / package).rglob("*.py"))
 ]
 # a room may import the rooms above it only; "core" is what lies beside the folders, "laws.ranks" the folder
-# hld/laws/ranks.py
+# hld/laws/ranks
 CORE = "core"
 ROOMS = {  # as in docs/architecture.md
     "pcircuit": [

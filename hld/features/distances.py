@@ -30,8 +30,9 @@ is a pseudo-metric: symmetric, zero for P = Q, and it obeys the triangle inequal
 others.  It is the largest difference of means E_P[f] - E_Q[f] among the functions f(x) = a . L(x) with ||a||_2 <= 1
 (HLD paper, theorem 1: an integral probability metric).
 
-If P is itself a circuit on the v-tree of C, its mean vector is exact.  With X_r[a, b] = sum_x p_a(x) l_b(x) for the
-units a of P and b of C in region r,
+If P is itself a circuit on the v-tree of C, its mean vector is exact.  Let X_r[a, b] = sum_x p_a(x) l_b(x), of shape
+(K of P, K of C), for the units a of P and b of C in region r.  With the tables T (K, categories) of input regions and
+the weights W (K, products) of inner ones,
 
     inputs    X = T_P T_C^t            products  Xp[p, p'] = prod_c X_c[u_P(p, c), u_C(p', c)]
     sums      X = W_P Xp W_C^t         mean of unit j in r:  sum_a q_r[a] X_r[a, j]

@@ -1,8 +1,8 @@
 """The law of the statistic in the limit of large batches: a generalised chi-square.
 
-Let Z be the difference of the mean likelihood vectors of a batch of T rows and of the reference, S the covariance of
-one row as the metric shows it, and d = |Z|.  If the rows follow the reference, E[T d^2] = sum_j lambda_j exactly, and
-as T grows
+Let delta be the difference of the mean likelihood vectors of a batch of T rows and of the reference.  A metric is a
+matrix F (`hld.features.linear_maps`); d = |F delta|, and S is the covariance of F L(x) for one row.  If the rows follow
+the reference, E[T d^2] = sum_j lambda_j exactly, and as T grows
 
     T d^2  ->  Q = sum_j lambda_j Z_j^2,        lambda_1 >= lambda_2 >= ...  the eigenvalues of S,
 
@@ -11,11 +11,12 @@ directions of the eigenvectors its coordinates are independent.
 
 `LimitLaw` is the law of Q (`hld.gchi2`).  Its variance is 2 sum lambda^2, while that of T d^2 is 2 sum lambda^2 (1 +
 excess / T), with excess = Var(d^2 of one row) / (2 sum lambda^2) - 1.  When corrected for a finite T, it scales all
-weights by v = 1 + excess / T and their multiplicities by 1 / v, which keeps the mean and gives the right variance.
+weights by v = 1 + excess / T and their multiplicities (degrees of freedom) by 1 / v, which keeps the mean and gives the
+right variance.
 
 The paper's closed form: T d^2 as if it were Normal(sum lambda, 2 sum lambda^2).
 
-With lambda the eigenvalues of the covariance S of a row's likelihood vector (as the metric shows it), sum lambda =
+With lambda the eigenvalues of the covariance S of a row's likelihood vector (as F shows it), sum lambda =
 tr(S) and sum lambda^2 = tr(S^2), so that S need not be formed (`hld.testing.plain` is the whole test).  It rejects too
 often, and most so when few eigenvalues dominate: with two equal ones the true level at a nominal 5 % is
 P(chi2_2 > 2 + 1.645 * 2) = 7.1 %, with a single one at a nominal 1 % it is P(chi2_1 > 1 + 2.326 * sqrt(2)) = 3.8 %.

@@ -6,9 +6,10 @@ The statistic is the Hierarchical Likelihood Distance between the batch and the 
 
     d = || (1/T) sum_t L(x_t) - mu ||,        mu = E_P[L(X)],
 
-in the paper's plain norm or another one (`metrics.named`), and H0 is rejected when d is larger than its null
-distribution allows (`hld.laws.named`).  Everything that does not depend on the batch is computed once, when the test
-is built (`hld.testing.calibration`); no reference data are needed.  A call looks up one tail probability of the batch.
+in the paper's plain norm or another one (`hld.witnesses.metrics.named`), and H0 is rejected when d is larger than its
+null distribution allows (`hld.laws.named`).  Everything that does not depend on the batch is computed once, when the
+test is built (`hld.testing.calibration`); no reference data are needed.  A call looks up one tail probability of the
+batch.
 In a lecture, with the limit law T d^2 ~ sum_i lambda_i Z_i^2 by simulation:
 
 >>> def plain_test(circuit, batch, rng):

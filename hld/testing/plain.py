@@ -9,10 +9,10 @@ A batch of T rows from P has a mean vector near mu: with the distance
 
 .. math:: d = \Bigl\| \frac{1}{T} \sum_t L(x_t) - \mu \Bigr\|_2
 
-T d^2 has the mean tr(S), the sum of the variances, and for many rows the variance 2 tr(S^2), twice the sum of all
-squared covariances.  So d is compared with a threshold: the quantile of a normal law of T d^2 with this mean and
-variance, which a share alpha of batches from P exceeds.  Algorithm 1 computes mu and both traces once; algorithm 2
-needs nothing else to judge a batch:
+T d^2 has the mean tr(S), since the mean of T independent rows has the covariance S / T, and for many rows the variance
+2 tr(S^2), twice the sum of all squared covariances.  So d is compared with a threshold: the quantile of a normal law of
+T d^2 with this mean and variance, which a share alpha of batches from P exceeds.  Algorithm 1 computes mu and both
+traces once; algorithm 2 needs nothing else to judge a batch:
 
 >>> circuit = pcircuit.rat_spn([2] * 6, num_units=3, depth=2, rng=0)
 >>> known = precompute(circuit, pcircuit.select_nodes(circuit))
@@ -63,7 +63,7 @@ def precompute(circuit: pcircuit.Circuit, nodes: np.ndarray) -> Offline:
 
 
 def decide(known: Offline, batch: np.ndarray, alpha: float) -> Decision:
-    """Algorithm 2: is a batch farther from the mean than a share alpha of batches from the circuit?
+    """Algorithm 2: is a batch farther from the mean than all but a share alpha of batches from the circuit?
 
     Shapes: batch (T, V) of categories.
     """

@@ -1,16 +1,19 @@
 """Expected flows: how often each parameter is used, given the evidence; the E-step of EM.
 
 A sample from a circuit runs down from the root: at sum unit k it picks one product p with probability
-weights[k, p], from a product it enters every child, at an input unit it draws a category.  The flow of a row x is
-the expected number of these picks, given that the sample is x:
+weights[k, p], from a product it enters every child, at an input unit it draws a category.  Call the pair (k, p) of a
+sum and one of its products an edge.  The flow of a row x is the expected number of these picks, given that the sample
+is x.  Let s_k and v_p be the values of sum k and product p at x (`upward`).  By Bayes' rule a sample that reached sum k
+took product p with probability weights[k, p] v_p / s_k, hence
 
-    F_root = 1 (times the row's weight)
-    edge (k, p):   F_k weights[k, p] product_p(x) / sum_k(x)
-    product p:     G_p = sum of its edges over k
-    unit u of child c:   the sum of G_p over the products p with products[p, c] = u
+    unit of the root:           F = 1 (times the row's weight, if rows have weights)
+    edge (k, p):                F_k weights[k, p] v_p / s_k
+    product p:                  G_p = its edges, added up over k
+    unit u of child c:          F_u = G_p, added up over the products p with products[p, c] = u
     input unit k, category c:   F_k where x_v = c;   F_k probs[k, c] where x_v is missing
 
-In a lecture, summed over N rows without missing values; `upward` gives the values of units and products:
+In a lecture, summed over N rows without missing values; `upward` gives the values of units and products, each row of a
+region divided by one power of two, which cancels in v_p / s_k:
 
 >>> def plain_flows(circuit, rows):
 ...     values, products = upward(circuit, rows)[:2]                  # of each region (K, N) and (P, N)
@@ -22,7 +25,7 @@ In a lecture, summed over N rows without missing values; `upward` gives the valu
 ...             x = rows[:, region.variable]
 ...             counts[r] = flow[r] @ (x[:, None] == np.arange(region.num_categories))       # (K, N) @ (N, C)
 ...             continue
-...         ratio = flow[r] / np.maximum(values[r], 1e-300)           # 0 where a unit is impossible
+...         ratio = flow[r] / np.maximum(values[r], 1e-300)           # of value 0: so are its products
 ...         edges = region.dense_weights()[:, :, None] * products[r] * ratio[:, None]        # (K, P, N)
 ...         counts[r] = edges.sum(axis=2)                                                    # (K, P)
 ...         for c, child in enumerate(circuit.vtree.children(r)):

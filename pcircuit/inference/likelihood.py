@@ -27,14 +27,16 @@ A missing value costs nothing: summing over the values of a variable replaces it
 probabilities, which are 1.
 
 Likelihoods of many variables are too small for a double, but a logarithm of every unit would cost more than all the
-rest.  So the pass takes powers of two out of all units of a row where they get small (`kernels.rescaling` decides
-where), and only the root takes a logarithm,
+rest.  So the pass takes powers of two out of all units of a row where they get small, and only the root takes a
+logarithm.  After rescaling, values far below a row's largest are stored as small negative numbers ("marked"), so that
+they can be found again.  `kernels.rescaling` says where and why; skip `_multiplied` and `_rescaled` at first:
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
 
 `upward` is that pass in NumPy, on a block of rows; `kernels.programs.evaluation` is its compiled twin.
 Rows in which one unit falls so far behind another of its region that it would be lost are "suspect": they are
 evaluated again with one logarithm per unit (`inference.log_domain`), as are all rows of a circuit that may overflow.
+`pack` copies all parameters into a few flat arrays for the kernels; a tile is a group of rows that they do together.
 """
 
 import functools

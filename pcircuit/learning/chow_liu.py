@@ -1,9 +1,11 @@
 """Chow-Liu trees: the best approximation of a distribution by a tree, found from pairwise counts.
 
 A tree over the variables with edges E has the distributions p(x) = p(x_root) prod p(x_v | x_parent(v)).
-Among all of them the closest one to the data (largest likelihood) has, as Chow and Liu (1968) showed,
+The best distribution on a tree takes relative frequencies as its conditional probabilities.  Its mean log-likelihood is
+then the sum of I(X_i; X_j) over the edges, minus the entropies of the single variables, which no tree changes.  Here
+I(X_i; X_j) = sum_ab p_ij(a, b) log [p_ij(a, b) / (p_i(a) p_j(b))] is the mutual information.  So (Chow and Liu 1968)
 
-    tree:        a maximum spanning tree of the pairwise mutual information I(X_i; X_j)
+    tree:        a maximum spanning tree of I; any node may be its root, `chow_liu_tree` takes the most central one
     parameters:  the conditional relative frequencies along its edges.
 
 In a lecture, for a table of categories without missing entries:
@@ -26,7 +28,7 @@ In a lecture, for a table of categories without missing entries:
 ...         edges.append((inside[i], int(outside[j])))
 ...         inside.append(int(outside[j]))
 ...     return edges
->>> from pcircuit import rat_spn, sample
+>>> from pcircuit import rat_spn, sample                               # `rat_spn` makes a random circuit
 >>> rows = sample(rat_spn([3] * 6, num_units=3, depth=2, rng=0), 200, rng=1).astype(int)
 >>> parent = chow_liu_tree(rows)
 >>> {frozenset(edge) for edge in plain_tree(rows)} == {frozenset((v, int(p))) for v, p in enumerate(parent) if p >= 0}
@@ -39,9 +41,9 @@ The counts n_ij(a, b) of a pair are smoothed by one pseudocount s spread evenly 
 so that the marginals p_i(a) = (n_i(a) + s / C_i) / (N + s) are the same in all pairs of i.  With missing
 entries only the rows in which both variables are present count, and p_i is the marginal of that pair.
 
-Results must not depend on the coding of categories or the order of variables, but round-off does.  Therefore
-information (`pair_counts.mutual_information`) is computed free of it and compared in steps of 1e-12 nats; only ties
-that then remain are broken by other rules.
+Recoding categories or reordering columns must not change the tree, but rounding could.  Therefore the sums in the
+information are exact in any order (`pair_counts`), and information is compared in steps of 1e-12 nats (units of the
+natural logarithm).  `chow_liu_tree` says how ties are broken.
 
 `chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a circuit.
 """

@@ -24,13 +24,14 @@ In a lecture:
 >>> bool(np.isclose(plain_em(start, rows, 5).log_likelihood(rows).mean(), history[-1], rtol=1e-9))
 True
 
-Without a pseudocount the training likelihood never decreases (Dempster, Laird and Rubin 1977), because the flows
-are exactly the expected sufficient statistics of the complete data.
+Without a pseudocount the training likelihood never decreases (Dempster, Laird and Rubin 1977).  If the picks of every
+row were known, the best parameters would be the shares of their counts.  Flows are the expected counts, and their
+shares maximise a lower bound of the log-likelihood that touches it at the old parameters.
 
 **Mini-batches.**  With more rows than a few passes are worth, the flows n are estimated from one batch after the other,
 by a moving average that forgets the flows of older parameters (online EM, Cappe and Moulines 2009):
 
-    n  <-  (1 - s_k) n + s_k N / |B| flows of batch B,        s_k = (k + 1)^-0.6,    k = 1, 2, ...
+    n  <-  (1 - s_t) n + s_t (N / |B|) (flows of batch B),        s_t = (t + 1)^-0.6 in step t = 1, 2, ...
 
 It begins with the flows that the start circuit expects of N rows, N times those of a row that is missing throughout,
 so that nothing becomes impossible because the first batch does not show it.  Flows are averaged, not parameters: a
@@ -518,7 +519,7 @@ class EMSteps:
         Rows of a mini-batch; None uses all rows in each step.
     step_size : float, optional
         In (0, 1]: the weight of the newest flows in the moving average that parameters are made of.  Default: 1 for
-        full batches; for mini-batches (k + 1)^-0.6 in step k = 1, 2, ....
+        full batches; for mini-batches (t + 1)^-0.6 in step t = 1, 2, ....
     pseudocount_per : "epoch" or "step"
         What the pseudocount is added to: the flows of all N rows (the default), or those of the rows of each step,
         as PyJuice does.  With mini-batches of B rows the latter smooths N / B times as much.

@@ -1,14 +1,15 @@
 """Circuits to start EM from: hidden Chow-Liu trees learned from data, random circuits (RAT-SPN), and chains (HMM).
 
-**Hidden Chow-Liu trees (HCLT)** are Chow-Liu trees with a hidden state behind every variable.
+**Hidden Chow-Liu trees (HCLT)** are Chow-Liu trees whose edges join hidden variables instead of the columns.
 
-Take the Chow-Liu tree of the data (`chow_liu`), rooted at its centre, and give each variable X_v with
-children a hidden variable Z_v with K states.  The hidden variables form the tree, and each X_v depends only on the
+Take the Chow-Liu tree of the data (`chow_liu`), rooted at its centre, and give each variable X_v a hidden variable Z_v
+with K values, its states.  The hidden variables form the tree, and each X_v depends only on the
 hidden variable next to it (Liu and Van den Broeck 2021):
 
-    p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v),
+    p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v).
 
-where a variable without children has no hidden variable of its own and depends on that of its parent.
+A variable without children needs no Z_v: sum_z p(z_v = z | z_parent) p(x_v | z) is again one table p(x_v | z_parent).
+So the circuit has hidden variables only for variables with children, and a childless one depends on Z_parent(v).
 Summing z out from below gives a circuit.  With k a state of Z_v or, for a childless variable, of Z_parent(v):
 
     input region of v                   K units    p(x_v | z = k)

@@ -8,7 +8,9 @@ at once: two matrix products, after which only sums over p are left,
     Y[p, k', j] = sum over p' up to the block of p of  W[k', p'] sum over p'' of  U[j, p''] X[p, p', p'']
     M3[k, k', j] = T[k, k', j] + T[k', k, j]           T[k, k', j] = sum over p of  W[k, p] Y[p, k', j]
 
-where p' in the block of p count half, and U is W below a unit row for each selected product.
+where X are the tables of products, plain or centred, and U is W (K, P) below a unit row for each selected product.  A
+p' before the block is met once, and T[k', k, j] adds its mirror image; pairs inside the block are met in both orders,
+so that they count half.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Exact moments of the hierarchical likelihood vector under the circuit's own distribution.
 
-The vector L(x) = (l_j(x)) has one coordinate per selected unit, l_j(x) = w_j p_j(x_{S_j}), the likelihood that the
+The vector L(x) = (l_j(x)) has one coordinate per selected unit, l_j(x) = w_j p_j(x_scope(j)), the likelihood that the
 unit gives to the variables in its scope (the weights w_j are 1 unless one asks for others).  When x is drawn from
 the circuit,
 
@@ -9,7 +9,10 @@ the circuit,
     tr(S), tr(S^2)                                  what the null distribution of the HLD statistic needs
 
 are finite sums over all states, exponentially many.  A circuit on a v-tree computes them exactly in polynomial time,
-because two scopes are equal, nested or disjoint.  In a lecture, pair by pair as in algorithm 1 of the HLD paper:
+because two scopes are equal, nested or disjoint.  In a lecture, pair by pair as in algorithm 1 of the HLD paper.
+`marginalize` sums all variables out of p but those of a scope; `subcircuit(circuit, n, top)` is unit n as a circuit
+over the scope of region `top`, constant in the variables outside its own.  Then p, l_i and l_j are on one v-tree, and
+`overlap` multiplies and sums them:
 
 >>> def plain_moments(circuit, nodes):                                # m ids of units
 ...     vtree, region = circuit.vtree, circuit.nodes.region          # the v-tree node of each unit
@@ -271,7 +274,7 @@ def exact_moments(
 ) -> Moments:
     """Exact mean, variances and traces of the covariance of node likelihoods under the circuit's distribution.
 
-    mu_j = sum_x p(x) w_j p_j(x_{S_j}),   S_ij = sum_x p(x) l_i(x) l_j(x) - mu_i mu_j,   l_j = w_j p_j.
+    mu_j = sum_x p(x) w_j p_j(x_scope(j)),   S_ij = sum_x p(x) l_i(x) l_j(x) - mu_i mu_j,   l_j = w_j p_j.
 
     The steps of the paper's algorithm 1, which takes them for one pair of nodes after the other, and what is done here
     for all at once (lesson 8 of the course runs the algorithm as it stands, with `pcircuit.subcircuit`):

@@ -11,14 +11,14 @@ expectation under the circuit.  With mu_b = E[p_b] the tables of a region are
 The centred tables are what covariances are made of, e.g. cov(p_b, p_c) = sum_a q_a M3~[a, b, c].  Subtracting at the
 end would lose their digits wherever a likelihood hardly varies, so they have a recursion of their own, in which the
 small quantities are sums of small terms.  Each step also knows the plain difference, which is more accurate where
-a likelihood varies by orders of magnitude; of the two the one with the smaller rounding error is taken, entry by
-entry (`closer`, `mean_zero_sums`), and never one that the rounding errors of the plain difference exclude.  So with rho
+a likelihood varies by orders of magnitude.  Entry by entry, the one with the smaller rounding error is taken (`closer`,
+`mean_zero_sums`), within the rounding errors of the plain difference.  So with rho
 the relative error of likelihoods (`pcircuit.moments.rounding`) every centred entry errs by at most a few rho
 (M3 + M2 mu), and a covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
 
     inputs     integrals over the table of the input region
     products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
-               are independent under every product unit,
+               are independent under every product unit (M2~1 is a table of the first part, M2_2 of the second),
                    cov_f = mu_f - mu_f1 mu_f2 = sum_p qp_p M2~1[p, f1] M2~2[p, f2]
                    M2~   = M2~1 M2_2 + mu_f1 M2~2 - cov_f
                    M3~   = M3~1 M3_2 + M2_1 mu_g1 M3~2 - M2 cov_g

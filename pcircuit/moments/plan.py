@@ -49,10 +49,12 @@ class Plan:
         here = slice(self.start[r], self.start[r + 1])
         local = self.nodes[here] - self.circuit.offsets[r]
         region = self.circuit.regions[r]
-        num_hidden = region.num_nodes - region.num_units  # the products; none at a leaf
+        num_inside = (
+            region.num_nodes - region.num_units
+        )  # the products, which stay inside; none at a leaf
         return (
-            local[local < num_hidden],
-            local[local >= num_hidden] - num_hidden,
+            local[local < num_inside],
+            local[local >= num_inside] - num_inside,
             self.weights[here],
         )
 

@@ -41,7 +41,7 @@ def by_law(test):
     return replace(test, several=(np.zeros(0),) * (few_rows.MOST_TOGETHER - 1), num_ranked=0)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "k", "T", "alpha"),
     [(rarer, 100, 2, 0.1), (bursts, 12, 3, 0.02), (bursts, 12, 4, 0.02)],

@@ -67,7 +67,7 @@ def test_without_a_shift_there_is_no_more_power_than_the_level(detector):
         assert detector.power(Edit("shop", 0, 1e-9), T) <= 0.05
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(("T", "by"), [(100, 0.1), (300, 0.06), (1000, 0.05)])
 def test_power_is_what_batches_show(T, by):
     """Mean over detectors, as the power depends on the held-out rows; a shop becomes more frequent, and its cities."""

@@ -287,7 +287,7 @@ def test_missing_cells_make_a_change_harder_to_find():
     assert powers[0] > 0.9 > 0.4 > powers[1] > 0.2 > 0.15 > powers[2]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_as_much_is_found_as_planned_where_cells_are_missing():
     """Plans for batches without holes said a half, of batches of which two in five were found."""
     T, each, planned, found = 300, 50, [], 0

@@ -193,7 +193,7 @@ def holed_series(rng):
     return rows[:1800], {"order": "time"}, rows[2000:]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [groups, holed_series])
 def test_missing_cells_keep_the_level_and_columns_are_found(draw):
     trials, rejected, called, found = 30, 0, 0, 0
