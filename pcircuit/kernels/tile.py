@@ -8,17 +8,22 @@ import numpy as np
 from pcircuit.arguments import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, derived
 from pcircuit.evidence import check_evidence
-from pcircuit.kernels.packed import Packed
-from pcircuit.kernels.programs import (
+from pcircuit.kernels.engine import kernel, machine_code
+from pcircuit.kernels.operations import (
     EXPONENT,
+    KIND,
+    NUMBERS,
     ONES,
     ROOT,
     STRIDE,
     SUSPECT,
     TILE_ROWS,
     WEIGHTS,
-    Program,
+    run,
 )
+from pcircuit.kernels.packed import Packed
+from pcircuit.kernels.programs import Program
+from pcircuit.kernels.transpose import MISSING, transpose
 
 T = TypeVar("T")
 GROUP_CODES, MOST_TILES = 200_000, 16  # entries of a group, so that they stay in the cache; tiles
@@ -29,16 +34,17 @@ MOST_CATEGORIES = 2**16 - 2  # of a variable, for codes of 16 bits and -1; other
 
 
 class Work(NamedTuple):
-    """Arrays of a group of tiles, each of `step` rows."""
+    """Memory of a group of tiles, each of `step` rows, and the kernels that work in it."""
 
     program: Program
     step: int
-    categories: Any  # (V,) uint16
     rows: Any  # (tiles * step, V) uint16, the evidence as it comes
     codes: Any  # (tiles, V, STRIDE) uint16, C where missing
-    values: Floats  # of all units
-    own: Floats  # (tiles, own units, STRIDE) the same memory, what tiles have of their own
+    own: Floats  # (tiles, own units, STRIDE) what tiles have of their own
+    wrong: Any  # (1,) uint64, whether an entry was out of range
     loaded: list[int]  # which rows of the data are there
+    transpose: Callable[[int], None]  # so many rows
+    execute: Callable[..., None]  # the program
 
     def of_rows(self, unit: int, rows: int) -> Floats:
         """What a unit of each tile's own holds for the rows of the group."""
@@ -59,59 +65,61 @@ class Work(NamedTuple):
 
         Shapes: edges (numbers of the program,), counts (numbers of the program,).
         """
-        from pcircuit.kernels.operations import run
+        from pcircuit.kernels.jit import place
 
-        program, bits = self.program, self.values.view(np.int64)
-        common, own = program.common * STRIDE, program.own * STRIDE
         self.own[: -(-rows // self.step), (EXPONENT, SUSPECT)] = 0.0
-        suspects = common + SUSPECT * STRIDE
-        sizes = (common, own, self.codes[0].size, rows, self.step, suspects)
-        run(
-            *program[:3],
-            packed.weights,
-            packed.tables,
-            edges,
-            counts,
-            self.codes.reshape(-1),
-            self.values,
-            bits,
-            np.array(sizes, dtype=np.uint64),
-        )
+        self.execute(*map(place, (packed.weights, packed.tables, edges, counts)), rows)
         exponents = self.of_rows(EXPONENT, rows).view(np.int64)
         return self.of_rows(ROOT, rows), exponents, np.flatnonzero(self.of_rows(SUSPECT, rows))
 
     def load(self, circuit: Circuit, data: Evidence, start: int, stop: int) -> None:
         """Put rows start..stop of `data` into the codes; raise if one of them is not evidence."""
-        from pcircuit.kernels.transpose import MISSING, transpose
-
-        block, (_, width) = data[start:stop], self.rows.shape
+        block = data[start:stop]
         valid = block.dtype.itemsize == 1 or not (
             block.min(initial=0) < -1 or block.max(initial=0) >= MISSING
         )
         if valid:
             np.copyto(self.rows[: len(block), : circuit.num_variables], block, casting="unsafe")
-            codes = self.codes.reshape(-1)
-            words, turned = self.rows.reshape(-1).view(np.uint64), codes.view(np.uint64)
-            sizes = np.array((len(block), self.step, width // 4), dtype=np.uint64)
-            valid = transpose(words, self.categories, turned, codes, sizes)
-        if not valid:
+            self.wrong[0] = 0
+            self.transpose(len(block))
+        if not valid or self.wrong[0]:
             check_evidence(circuit, data[:stop])
 
 
 def new_work(circuit: Circuit, packed: Packed, program: Program, most_bytes: float) -> Work:
     """A group for a program; a tile's values take no more than `most_bytes`, if half a tile does."""
+    from pcircuit.kernels.jit import addresses
+
     V = circuit.num_variables
-    width = -(-V // 4) * 4
+    width = -(-V // 4)
     step = TILE_ROWS if 8 * program.units * TILE_ROWS <= most_bytes else TILE_ROWS // 2
     in_parts = len(program.ends) > 1
     most = (BLOCK_CODES, program.together) if in_parts else (GROUP_CODES, MOST_TILES)
     tiles = int(np.clip(most[0] // V // step, 1, most[1]))
-    values = _aligned((program.common + program.own * tiles) * STRIDE)
+    common, size = program.common * STRIDE, program.own * STRIDE
+    values = _aligned(common + size * tiles)
     values[ONES * STRIDE : (ONES + 1) * STRIDE] = 1.0
-    own = values[program.common * STRIDE :].reshape(tiles, program.own, STRIDE)
-    rows = np.zeros((tiles * step, width), dtype=np.uint16)
-    codes = np.zeros((tiles, width, STRIDE), dtype=np.uint16)
-    return Work(program, step, packed.categories.astype(np.uint16), rows, codes, values, own, [])
+    rows = np.zeros((tiles * step, 4 * width), dtype=np.uint16)
+    codes = np.zeros((tiles, 4 * width, STRIDE), dtype=np.uint16)
+    flat, wrong = codes.reshape(-1), np.zeros(1, dtype=np.uint64)
+    words, turned = rows.reshape(-1).view(np.uint64), flat.view(np.uint64)
+    transposed = (words, packed.categories.astype(np.uint16), turned, flat, wrong)
+    kinds = set(program.lines[::NUMBERS].tolist())
+    needed = [machine_code(one) if kind in kinds else None for one, kind in KIND.items()]
+    sizes = (len(program.ends), common, size, codes[0].size, step, common + SUSPECT * STRIDE)
+    numbers = np.zeros(NUMBERS + 2, dtype=np.uint64), np.array(sizes, dtype=np.uint64)
+    memory = (flat, values, values.view(np.int64), *numbers)
+    return Work(
+        program,
+        step,
+        rows,
+        codes,
+        values[common:].reshape(tiles, program.own, STRIDE),
+        wrong,
+        [],
+        kernel(transpose, transposed, V, width, step),
+        kernel(run, (addresses(needed), *program[:3], *memory)),
+    )
 
 
 def free_work(circuit: Circuit, kind: str) -> list[Any]:

@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from pcircuit.arguments import Bools, Evidence, Floats, Ints, check_integers, check_memory, first
 from pcircuit.evidence import integer_entries, row_weights
 from pcircuit.inference.threads import count_jobs, map_in_threads
-from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.engine import compiling, in_numpy
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
 BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
@@ -318,7 +318,7 @@ def mutual_information(
         weights is None and _is_counted_singly(len(data), categories, *pair) for pair in pairs
     ]
     by_kernel = [pair for pair, is_single in zip(pairs, singly, strict=True) if is_single]
-    if by_kernel and INFORMATION.in_numpy(
+    if by_kernel and in_numpy(
         sum(_numpy_seconds(len(data), categories, *pair) for pair in by_kernel)
     ):
         by_kernel, singly = [], [False] * len(pairs)
@@ -397,7 +397,8 @@ def _by_kernel(
     data: Evidence, categories: Ints, pseudocount: float, step: float, rows: Ints, columns: Ints
 ) -> Floats:
     """(I, J) mutual information of two groups of variables, so many at a time that their codes stay small."""
-    from pcircuit.kernels.pair_information import information_of_pairs
+    with compiling:
+        from pcircuit.kernels.pair_information import information_of_pairs
 
     few, same = max(1, MOST_ENTRIES // len(data)), rows is columns
     result = np.empty((len(rows), len(columns)))
@@ -433,18 +434,3 @@ def _numpy_seconds(num_rows: int, categories: Ints, rows: Ints, columns: Ints) -
     return (len(rows) * len(columns) * num_rows * ROW_SECONDS + cells * CELL_SECONDS) / (
         1 + (rows is columns)
     )
-
-
-def _compile() -> None:
-    """The kernel at work on a pair."""
-    _by_kernel(
-        np.zeros((1, 2), dtype=np.int64),
-        np.array([2, 2]),
-        0.1,
-        2.0**-40,
-        np.array([0]),
-        np.array([1]),
-    )
-
-
-INFORMATION = Kernels("mutual information", _compile)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import zoo
 
+from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.kernels.packing import pack
-from pcircuit.kernels.programs import TILE_ROWS, evaluation
+from pcircuit.kernels.programs import evaluation
 from pcircuit.kernels.tile import borrow, drop_work, free_work, new_work
 
 CATEGORIES = np.array([2, 3, 255, 4, 2, 2, 7, 5, 300, 2, 2, 6, 3, 2, 2, 2, 3])
