@@ -192,7 +192,7 @@ def test_bad_arrays(parents, variables, message):
             "`variables` must be a non-empty one-dimensional array of integers, found float64",
         ),
         ([-1], [True], "`variables` must be .* found bool instead of integers"),
-        (np.ma.array([-1], mask=[True]), [0], "`parents` must be .* found masked entries"),
+        (np.ma.array([-1], mask=[True]), [0], "`parents` must be .* found None"),
     ],
 )
 def test_arrays_of_another_kind(parents, variables, message):
