@@ -290,7 +290,7 @@ def without_masks(values: Any) -> Any:
     if not is_masked(values):
         return values
     mask = np.ma.getmaskarray(values)
-    found = np.where(mask, None, values.data) if mask.any() else values.data
+    found: Any = np.where(mask, None, values.data) if mask.any() else values.data
     return found if found.ndim else found.item()
 
 

@@ -317,8 +317,8 @@ def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
                 )
             )
             continue
-        support: np.ndarray | float = 1.0
-        cross: np.ndarray | float = 0.0
+        support: Any = 1.0
+        cross: Any = 0.0
         for a, c in enumerate(p.vtree.children(r).tolist()):
             units = np.ix_(of_p.products[:, a], of_q.products[:, a])
             below, across = (table[units] for table in tables[c])
