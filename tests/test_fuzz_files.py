@@ -5,13 +5,12 @@ import io
 
 import numpy as np
 import pytest
-from fuzz_archives import members_of, npy, pack
 from fuzz_checks import (
     KINDS,
     check_detector,
     read_detector,
 )
-from fuzz_files import crafted, damaged, main, outcome, run
+from fuzz_files import crafted, damaged, main, members_of, outcome, pack, run
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -43,23 +42,6 @@ def test_equal_numbers_give_equal_files(kind):
             change(np.random.default_rng(7), kind.parts[0], kind.parts) for _ in range(2)
         )
         assert first == second
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.arange(6.0).reshape(2, 3),
-        np.asfortranarray(np.ones((2, 3))),
-        np.array(1),
-        np.zeros((0, 3), dtype=">i4"),
-        np.array([True]),
-        np.ones(2, np.float16),
-    ],
-)
-def test_arrays_are_written_as_numpy_writes_them(array):
-    back = np.load(io.BytesIO(npy(array)))
-    assert back.dtype == array.dtype
-    np.testing.assert_array_equal(back, array)
 
 
 def test_wrong_pvalues_are_noticed(monkeypatch):
