@@ -1,6 +1,5 @@
 """A fixed part of the files of `fuzz_files`, and that its oracles notice what is wrong."""
 
-import dataclasses
 import io
 
 import numpy as np
@@ -10,7 +9,7 @@ from fuzz_checks import (
     check_detector,
     read_detector,
 )
-from fuzz_files import crafted, damaged, main, members_of, outcome, pack, run
+from fuzz_files import crafted, damaged, members_of, outcome, pack, run
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -58,17 +57,3 @@ def test_wrong_pvalues_are_noticed(monkeypatch):
     monkeypatch.setattr(law, "pvalue", wrong)
     with pytest.raises(AssertionError):
         check_detector(detector, np.random.default_rng(0))
-
-
-def test_the_command_keeps_what_fails(tmp_path, monkeypatch, capsys):
-    kind = KINDS["circuit"]()
-
-    def fail(found, rng):
-        raise ZeroDivisionError("on purpose")
-
-    monkeypatch.setitem(KINDS, "circuit", lambda: dataclasses.replace(kind, check=fail))
-    assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "kept")]) == 1
-    assert "ZeroDivisionError: on purpose" in capsys.readouterr().out
-    assert any(path.suffix == ".txt" for path in (tmp_path / "kept").iterdir())
-    monkeypatch.setitem(KINDS, "circuit", lambda: kind)
-    assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "none")]) == 0
