@@ -392,14 +392,13 @@ class HLDTest:
         """
         if not sums.num_rows:
             raise ValueError("`batch` has no rows: at least one is needed")
-        if sums.is_whole():
-            return replace(self(sums.rows(), alpha), num_missing=sums.num_missing)
+        if sums.is_whole:
+            return replace(self(sums.rows, alpha), num_missing=sums.num_missing)
+        shown, num_missing = sums.shown(self.vectors), sums.num_missing
         if self.calibration.kept is None:
-            return self.judge(
-                sums.shown().means, sums.num_rows, alpha, num_missing=sums.num_missing
-            )
-        batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
-        return self._against_rows(batch, check_fraction(alpha, "alpha"), sums.num_missing)
+            return self.judge(shown.means, sums.num_rows, alpha, num_missing=num_missing)
+        batch = RowBatch(self.vectors, self.calibration, sums.rows, shown)
+        return self._against_rows(batch, check_fraction(alpha, "alpha"), num_missing)
 
     def summarize(self, rows: Any) -> BatchSummary:
         """The sums sum_t L(x_t) over rows, and a few more, which add up and can be tested in their place.
