@@ -312,7 +312,7 @@ OWN = {
         "missing": ("'complete'", "name"),
         "reference": ("'circuit'", ["'foo'", "3"]),
     },
-    "hld.MMDTest": DISTRIBUTION | {"null": ("'monte-carlo'", "name")},
+    "hld.MMDTest": DISTRIBUTION,
     "hld.Monitor": {
         "model": ("detector", ["None", "[[0, 1]]"]),
         "reference": ("[[0, 1]] * 40", ["[[0, 1]]", "[0, 1]"]),
