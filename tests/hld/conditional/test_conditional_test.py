@@ -237,13 +237,6 @@ TEST = hld.HLDTest(
 )
 
 
-@pytest.fixture(autouse=True)
-def _few_groups(monkeypatch):
-    monkeypatch.setattr(
-        "hld.testing.conditional.few_rows.NUM_GROUPS", 9
-    )  # whose number takes most of the time
-
-
 def same(one, other):
     """Whether two judges hold the same numbers."""
     one, other = one.to_arrays(), other.to_arrays()

@@ -59,16 +59,16 @@ def test_counts_of_other_rows_and_columns_are_refused(found, detector):
             table.cells,
             "`summary` counts categories of other rows than its 50",
         ),
-        (table.categories, table.cells[:, :2], "`summary` counts 2 columns, expected 3"),
+        (table.categories, table.cells[:, :2], "`summary` counts 2 columns and"),
         (
             table.categories[1:],
             table.cells,
-            f"`summary` counts {size - 1} categories, expected {size}: those",
+            f"and {size - 1} categories, expected 3 and {size}: those",
         ),
         (
             table.categories[:0],
             table.cells,
-            f"`summary` counts 0 categories, expected {size}: those of all",
+            f"and 0 categories, expected 3 and {size}: those of all",
         ),
     ):
         other = replace(found, table=replace(table, categories=categories, cells=cells))

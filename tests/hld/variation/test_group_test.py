@@ -86,10 +86,8 @@ def test_what_a_group_is_worth_is_not_told_from_groups_of_one_row():
         group_test(TEST, rows[:, :n].reshape(120 * n, -1), np.repeat(np.arange(120), n), seed=0)
         for n in (1, 20)
     )
-    assert one.describe().endswith(
-        "natural variation: not known, as no group has more than one row"
-    )
-    assert "natural variation: a group, however large, is worth at most " in many.describe()
+    assert "natural variation: no difference between groups was found" in one.describe()
+    assert "natural variation: a group is worth at most " in many.describe()
     assert "p-values go by rank down to 0.0082 and by a normal law below" in str(many(rows[0]))
 
 
@@ -99,7 +97,7 @@ def test_holes_of_groups_and_batches_count_alike():
     test = group_test(TEST, rows[:29].reshape(580, -1), np.repeat(np.arange(29), 20), seed=0)
     seen, values = TEST.vectors.seen(rows[29]), TEST.vectors.rows(rows[29])
     expected = np.where(seen, values, unit_means(CIRCUIT)[TEST.nodes]).mean(axis=0)
-    found = mean_of(TEST.vectors, rows[29], test.groups.fill, no_features)
+    found = mean_of(TEST.vectors, rows[29], test.reference.fill, no_features)
     np.testing.assert_allclose(found, expected, atol=1e-14)
     assert test(rows[29]).num_missing == (rows[29] < 0).sum()
 
