@@ -258,19 +258,7 @@ class Monitor:
         return replace(self.update_codes(codes, marks), absent=tuple(absent), extra=tuple(extra))
 
     def update_codes(self, codes: np.ndarray, marks: np.ndarray | None = None) -> MonitorResult:
-        """The same as `update`, for rows that are encoded.
-
-        Parameters
-        ----------
-        codes : (n, V) int array
-            What ``detector.encoder_.encode`` makes of rows; -1 is a hole.
-        marks : (n, V) uint8 array, optional
-            What codes do not show of cells: see ``encoder_.encode_counting``.
-
-        Returns
-        -------
-        MonitorResult
-        """
+        """The same as `update`, for rows (n, V) that `encode` has encoded; -1 is a hole."""
         values = self._scores.values(codes, marks)
         if self._unit == "batch" and len(values):
             values = values.mean(axis=0, dtype=np.float64, keepdims=True).astype(np.float32)
@@ -293,21 +281,7 @@ class Monitor:
             return self._result(evidence)
 
     def encode(self, table: Any, name: str = "table") -> tuple[Any, ...]:
-        """Codes and marks of rows for `update_codes`, and names of absent and of unknown columns.
-
-        Parameters
-        ----------
-        table : array_like or data frame
-            As for `update`.
-        name : str
-            What errors call it.
-
-        Returns
-        -------
-        codes : (n, V) int array
-        marks : (n, V) uint8 array or None
-        absent, extra : lists of str
-        """
+        """Codes (n, V) and marks of rows for `update_codes`, and names of absent and of unknown columns."""
         if self._encoder is None:
             return check_evidence(self.circuit, table, name=name), None, [], []
         parts = self._encoder.read(table)
