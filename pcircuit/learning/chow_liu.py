@@ -171,10 +171,10 @@ def chow_liu_circuit(
     tree : (V,) int array, optional
         Parent of each variable, -1 for the root.  Default: ``chow_liu_tree`` of the same arguments.
     leaves : str, family, or sequence of these, optional
-        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
-        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
-        categories, columns with heaps `Atoms`, others `Gaussian`.  Then the tree is that of quantile codes, each with a
-        density of its own.  Default: categories.
+        For columns of numbers, NaN where missing: "gaussian", "tailed", "atoms", "histogram", "poisson",
+        "negative_binomial", "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole
+        numbers, all frequent, are categories, columns with heaps `Atoms`, others `Tailed`.  Then the tree is that
+        of quantile codes, each with a density of its own.  Default: categories.
 
     Returns
     -------

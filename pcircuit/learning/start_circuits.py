@@ -114,10 +114,10 @@ def rat_spn(
     data : (N, V) array_like, optional
         What leaves that are no tables start from.
     leaves : str, family, or sequence of these, optional
-        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
-        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
-        categories, columns with heaps `Atoms`, others `Gaussian`.  Start values come from quantile codes.
-        Default: categories.
+        For columns of numbers, NaN where missing: "gaussian", "tailed", "atoms", "histogram", "poisson",
+        "negative_binomial", "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole
+        numbers, all frequent, are categories, columns with heaps `Atoms`, others `Tailed`.  Start values come
+        from quantile codes.  Default: categories.
 
     Returns
     -------
@@ -272,10 +272,10 @@ def hclt(
     tree : (V,) int array, optional
         Parent of each variable, -1 for the root.  Default: `chow_liu_tree` of the data.
     leaves : str, family, or sequence of these, optional
-        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
-        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
-        categories, columns with heaps `Atoms`, others `Gaussian`.  The structure is that of quantile codes, and so are
-        the start values.  Default: categories.
+        For columns of numbers, NaN where missing: "gaussian", "tailed", "atoms", "histogram", "poisson",
+        "negative_binomial", "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole
+        numbers, all frequent, are categories, columns with heaps `Atoms`, others `Tailed`.  The structure is
+        that of quantile codes, and so are the start values.  Default: categories.
 
     Returns
     -------

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints, check_numbers
 from pcircuit.leaves.columns import heaped_values
-from pcircuit.leaves.gaussian import Gaussian
+from pcircuit.leaves.tailed import Tailed
 from pcircuit.regions import LeafFamily
 
 TINY = 1e-300
@@ -38,6 +38,7 @@ class Atoms(LeafFamily):
 
     Examples
     --------
+    >>> from pcircuit.leaves import Gaussian
     >>> leaves = Atoms([0.0], [[0.25], [1.0]], Gaussian([1.0, 1.0], [1.0, 1.0]))
     >>> np.exp(leaves.log_density(np.array([0.0, 1.0]))).round(4)
     array([[0.25  , 1.    ],
@@ -198,12 +199,12 @@ class Atoms(LeafFamily):
 
     @classmethod
     def like(cls, x: Any, num_units: int) -> LeafFamily:
-        """Equal units with atoms at the values that many rows have; without such a value, normal distributions.
+        """Equal units with atoms at the values that many rows have; without such a value, normal ones with a tail.
 
         Shapes: x (N,).
         """
         values = heaped_values(np.asarray(x, dtype=float))
-        return _around(values, x, num_units) if len(values) else Gaussian.like(x, num_units)
+        return _around(values, x, num_units) if len(values) else Tailed.like(x, num_units)
 
     def again(self, x: Any, num_units: int) -> Atoms:
         """Equal units with these atoms; shapes x (N,)."""
@@ -217,9 +218,5 @@ class Atoms(LeafFamily):
 
 def _around(values: Floats, x: Any, num_units: int) -> Atoms:
     """Equal units with atoms at some values that fit a column; shapes values (A,), x (N,)."""
-    x = np.asarray(x, dtype=float)
-    seen = x[~np.isnan(x)]
-    others = seen[~np.isin(seen, values)]
-    rest = Gaussian.like(others if len(others) > 1 else seen, num_units)
-    shares = [(seen == value).mean() for value in values]
-    return Atoms(values, np.tile(shares, (num_units, 1)), rest)
+    shares = (x[~np.isnan(x), None] == values).mean(axis=0)
+    return Atoms(values, np.tile(shares, (num_units, 1)), Tailed.like(x, num_units, values))

@@ -7,17 +7,19 @@ import numpy as np
 
 from pcircuit.arguments import Floats, Ints, check_choice, is_listing, shown
 from pcircuit.leaves.atoms import Atoms
-from pcircuit.leaves.columns import fitting_family
+from pcircuit.leaves.columns import are_categories
 from pcircuit.leaves.gaussian import Gaussian
 from pcircuit.leaves.histogram import Histogram
 from pcircuit.leaves.negative_binomial import NegativeBinomial
 from pcircuit.leaves.poisson import Poisson
+from pcircuit.leaves.tailed import Tailed
 from pcircuit.regions import Categorical, LeafFamily
 
 NUM_CODES = 8  # of a column of numbers, where structure is learned: quantiles
 NAMES: dict[str, type[LeafFamily]] = {
     "categorical": Categorical,
     "gaussian": Gaussian,
+    "tailed": Tailed,
     "atoms": Atoms,
     "histogram": Histogram,
     "poisson": Poisson,
@@ -54,7 +56,9 @@ def _family(one: Any, column: Floats, v: int) -> Family:
     if not isinstance(one, str):
         raise TypeError(f"`leaves` must be names or classes of families, found {shown(one)}")
     name = check_choice(one, "leaves", ("auto", *NAMES))
-    family = NAMES[fitting_family(column) if name == "auto" else name]
+    if name == "auto":
+        name = "categorical" if are_categories(column) else "atoms"
+    family = NAMES[name]
     seen = column[~np.isnan(column)]
     if family.is_discrete and ((seen < 0) | (seen != np.floor(seen))).any():
         wrong = float(seen[(seen < 0) | (seen != np.floor(seen))][0])

@@ -7,7 +7,9 @@ it.  So few rows are enough to learn from and to choose by.
 1. *Trees.*  Hidden Chow-Liu trees with K = 4, 8, 16, ... states, until the rows gain nothing; then other weights of
    the columns' own means and variances.
 2. *Blocks.*  Mixtures of multivariate normal distributions (`pcircuit.learning.normal_blocks`) with 1, 2, 4, ...
-   products, until the rows gain nothing; then other weights of the covariance of all rows.
+   products, until the rows gain nothing; then other weights of the covariance of all rows.  Each has the tree of the
+   same rows beside it, with a hundredth of the weight: a row with an outlier, which correlated normal distributions
+   rule out, is left to the tree, also while they are learned.
 3. *Together.*  The mixture of all these models: those of one way have equal weights, and the weights q of the ways
    maximise what the rows say, by EM (Smyth and Wolpert 1999),
 
@@ -38,9 +40,8 @@ from pcircuit.learning.choosing.fits import (
 )
 from pcircuit.learning.choosing.search import LearnSearch, Trial
 from pcircuit.learning.em import fit_em
-from pcircuit.learning.normal_blocks import BlockSteps
+from pcircuit.learning.normal_blocks import BESIDE, IN_BLOCKS, BlockSteps
 from pcircuit.learning.start_circuits import hclt
-from pcircuit.leaves import Gaussian
 from pcircuit.leaves.choice import families_of
 
 SIZES, SMOOTHING = (4, 8, 16, 32), (1.0, 10.0, 0.1)
@@ -87,6 +88,7 @@ class _Division:
     ) -> None:
         self.table, self.held, self.families, self.search = table, held, families, search
         self.generator, self.n_jobs, self.note = generator, n_jobs, note
+        self.trees: dict[int, Circuit] = {}  # without each part, the last one
         self.parts: Ints = generator.permutation(len(table)) % min(PARTS, len(table))
 
     def judging(self, number: int) -> Floats:
@@ -101,18 +103,24 @@ class _Division:
             table, table, np.ones(len(table)), self.judging(number), nothing, nothing, self.n_jobs
         )
         if way.kind == "blocks":
-            least = size.pseudocount * sum(family is Gaussian for family in self.families)
-            blocks = BlockSteps(table, self.families, size.num_latents, least, self.generator)
+            tree = self.trees[number]
+            beside = tree.log_likelihood(table, n_jobs=self.n_jobs) + np.log(BESIDE)
+            least = size.pseudocount * sum(family in IN_BLOCKS for family in self.families)
+            blocks = BlockSteps(
+                table, self.families, size.num_latents, least, self.generator, beside
+            )
 
             def step(_: Any, epochs: int) -> tuple[Any, Floats]:
                 history = [blocks.step() for _ in range(epochs)]
-                return blocks.model, np.array(history)
+                both: list[Any] = [tree, blocks.model]
+                return Mixture(both, [BESIDE, 1 - BESIDE]), np.array(history)
 
-            found = until_worse(blocks.model, step, rows, search, BLOCK_EPOCHS, (way.kind, *size))
+            found = until_worse(None, step, rows, search, BLOCK_EPOCHS, (way.kind, *size))
         else:
             seed = int(self.generator.integers(2**32))
             start = hclt(table, size.num_latents, leaves=self.families, rng=seed)
             found = fitted_from(rows, start, size, search, way.kind)
+            self.trees[number] = found[0]
         self.note(found[1])
         return found
 
@@ -187,10 +195,10 @@ def learned_densities(
     )
     if search.num_trees == 1:
         return circuit, None, found[tree].logs[0]
-    if sum(family is Gaussian for family in families) > 1:
+    if sum(family in IN_BLOCKS for family in families) > 1:
         best("blocks", [m for m in PRODUCTS if m == 1 or m * PARTS <= len(table)], PRIOR_ROWS)
     weights, value = _stacked(found)
-    kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT}
+    kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT or way == tree}
     if len(numbers) < PARTS:
         for way, own in kept.items():
             own.models.extend(division.found(way, range(1, PARTS)).models)
@@ -206,10 +214,17 @@ def learned_densities(
     weights, value = _stacked(kept)
     if not value > found[tree].logs[0].mean() + search.tolerance:
         return circuit, None, found[tree].logs[0]
-    members = [
-        (model, weights[way] / len(own.models)) for way, own in kept.items() for model in own.models
-    ]
-    mixture = Mixture([model for model, _ in members], [weight for _, weight in members])
+    shares: dict[int, float] = {}
+    members: dict[int, Any] = {}  # a tree may stand alone and beside blocks
+    for way, own in kept.items():
+        for model in own.models:
+            parts = model if isinstance(model, Mixture) else Mixture([model])
+            for member, share in zip(parts.circuits, parts.weights.tolist(), strict=True):
+                members[id(member)] = member
+                shares[id(member)] = shares.get(id(member), 0.0) + share * weights[way] / len(
+                    own.models
+                )
+    mixture = Mixture(list(members.values()), list(shares.values()))
     return circuit, mixture, _log_mixture(kept, weights)
 
 
