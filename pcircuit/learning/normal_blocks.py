@@ -36,11 +36,10 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import Floats, Immutable, Ints, Seed, check_generator, check_numbers
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.evidence import all_missing, check_values
+from pcircuit.learning.product_mixtures import product_circuit
 from pcircuit.leaves import Gaussian, Tailed
-from pcircuit.leaves.choice import Family, units_like
 from pcircuit.leaves.gaussian import LOG_2_PI
-from pcircuit.regions import InnerRegion, InputRegion, LeafFamily
-from pcircuit.vtree import VTree
+from pcircuit.regions import LeafFamily
 
 DIAGONAL = 0.05  # d
 IN_BLOCKS = (Gaussian, Tailed)  # families of columns that are normal in blocks
@@ -228,23 +227,13 @@ class NormalBlocks(Immutable):
         return f"NormalBlocks({M} products, {B} of {self.num_variables} variables correlated)"
 
 
-def product_circuit(leaves: list[LeafFamily], weights: ArrayLike) -> Circuit:
-    """The circuit of M products: one sum over inputs; shapes weights (M,)."""
-    weights = np.asarray(weights, dtype=float)
-    V, M = len(leaves), len(weights)
-    tree = VTree.from_nested(list(range(V)))
-    products = np.repeat(np.arange(M)[:, None], V, axis=1)
-    inputs = [InputRegion(v, own) for v, own in enumerate(leaves)]
-    return Circuit(tree, [*inputs, InnerRegion(products, (weights / weights.sum())[None])])
-
-
 class BlockSteps:
     """EM for blocks beside a model that stays as it is, from rows that lie far apart."""
 
     def __init__(
         self,
         table: Floats,
-        families: list[Family],
+        families: list[LeafFamily],
         num_products: int,
         prior_rows: float,
         generator: np.random.Generator,
@@ -252,11 +241,11 @@ class BlockSteps:
     ) -> None:
         """`beside`: (N,) ln of the likelihoods of the other model, times its weight."""
         self.table, self.prior_rows, self.beside = table, prior_rows, beside
-        normal = [Gaussian if family in IN_BLOCKS else family for family in families]
+        self.is_normal = np.array([isinstance(family, IN_BLOCKS) for family in families])
         self._leaves = [
-            units_like(one, x, num_products) for one, x in zip(normal, table.T, strict=True)
+            Gaussian.like(x, num_products) if is_normal else family.again(x, num_products)
+            for family, is_normal, x in zip(families, self.is_normal, table.T, strict=True)
         ]
-        self.is_normal = np.array([family is Gaussian for family in normal])
         block = table[:, self.is_normal]
         self.patterns = _patterns(block)
         mean, scale, least = np.transpose(

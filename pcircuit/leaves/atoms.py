@@ -83,11 +83,14 @@ class Atoms(LeafFamily):
         Shapes: x (N,) -> (N, K).
         """
         place, is_atom = self._places(x)
+        others = np.asarray(x, dtype=float)[~is_atom]
         with np.errstate(divide="ignore"):
-            logs = self.rest.log_density(x) + np.where(
-                np.isnan(x)[:, None], 0.0, np.log(self.share)
-            )
-            return np.where(is_atom[:, None], np.log(self.probs.T)[place], logs)
+            logs, log_share = np.log(self.probs)[:, place], np.log(self.share)
+        of_rest = self.rest.log_density(others).T + np.where(
+            np.isnan(others), 0.0, log_share[:, None]
+        )
+        logs[:, ~is_atom] = of_rest
+        return np.asarray(logs.T)
 
     def log_bound(self) -> Floats:
         """(K,) ln of the largest probability or density."""
@@ -101,13 +104,10 @@ class Atoms(LeafFamily):
         Shapes: x (N,), flows (N, K).
         """
         place, is_atom = self._places(x)
-        of_atoms = (is_atom[:, None] & (place[:, None] == np.arange(len(self.values)))).astype(
-            float
-        )
-        others = np.where(is_atom, np.nan, x)
-        of_rest = flows.T @ (~np.isnan(others)).astype(float)
-        inside = self.rest.statistics(others, flows)
-        return np.concatenate([flows.T @ of_atoms, of_rest[:, None], inside], axis=1)
+        of_atoms = flows[is_atom].T @ np.eye(len(self.values))[place[is_atom]]
+        others, of_others = np.asarray(x, dtype=float)[~is_atom], flows[~is_atom]
+        of_rest = of_others[~np.isnan(others)].sum(axis=0)[:, None]
+        return np.concatenate([of_atoms, of_rest, self.rest.statistics(others, of_others)], axis=1)
 
     def maximize(self, statistics: Any, pseudocount: float) -> Atoms:
         """Shares of the flow, a pseudocount spread evenly over atoms and rest; and the M-step of the rest.
@@ -204,19 +204,19 @@ class Atoms(LeafFamily):
         Shapes: x (N,).
         """
         values = heaped_values(np.asarray(x, dtype=float))
-        return _around(values, x, num_units) if len(values) else Tailed.like(x, num_units)
+        rest = Tailed.like(x, num_units)
+        if not len(values):
+            return rest
+        return cls(values, np.zeros((num_units, len(values))), rest).again(x, num_units)
 
     def again(self, x: Any, num_units: int) -> Atoms:
         """Equal units with these atoms; shapes x (N,)."""
-        return _around(self.values, x, num_units)
+        x = np.asarray(x, dtype=float)
+        shares = (x[~np.isnan(x), None] == self.values).mean(axis=0)
+        rest = Tailed.like(x, num_units, self.values)
+        return Atoms(self.values, np.tile(shares, (num_units, 1)), rest)
 
     def _places(self, x: Any) -> tuple[Ints, np.ndarray]:
         """(N,) number of the atom that x may be, and whether it is."""
         place = np.minimum(np.searchsorted(self.values, x), len(self.values) - 1)
         return place, self.values[place] == x
-
-
-def _around(values: Floats, x: Any, num_units: int) -> Atoms:
-    """Equal units with atoms at some values that fit a column; shapes values (A,), x (N,)."""
-    shares = (x[~np.isnan(x), None] == values).mean(axis=0)
-    return Atoms(values, np.tile(shares, (num_units, 1)), Tailed.like(x, num_units, values))

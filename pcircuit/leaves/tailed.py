@@ -1,11 +1,11 @@
 r"""Normal distributions with a broad tail: numbers among which outliers may be, though training has not shown any.
 
 .. math:: p_k(x) = (1 - \epsilon_k)\, N(x;\, \mu_k, \sigma_k^2) + \epsilon_k\, t(x), \qquad
-          t(x) \propto \sum_{l=0}^{6} 100^{-l} N(x;\, m, (10^l s)^2)
+          t(x) \propto \sum_{l=0}^{4} 32^{-2l} N(x;\, m, (32^l s)^2)
 
 with mean m and standard deviation s of the column.  The tail falls as the third power of the distance, up to a million
 deviations: an outlier costs tens of nats, where one normal distribution takes millions.  Each l adds as much to the
-variance, so that the tail has a finite one, of seven times its share.  All is a mixture of normal distributions:
+variance, so that the tail has a finite one, of five times its share.  All is a mixture of normal distributions:
 integrals of products are weighted sums of theirs.
 """
 
@@ -22,7 +22,7 @@ from pcircuit.arguments import Floats, Ints, check_numbers
 from pcircuit.leaves.gaussian import LOG_2_PI, Gaussian
 from pcircuit.regions import LeafFamily
 
-WIDTHS = 10.0 ** np.arange(7)  # of the tail, in standard deviations of the column
+WIDTHS = 32.0 ** np.arange(5)  # of the tail, in standard deviations of the column
 WEIGHTS = WIDTHS**-2 / (WIDTHS**-2).sum()
 TAIL_SHARE = 0.01  # of the pseudocount, and of the first units
 MODE_STEPS = 100
@@ -44,7 +44,7 @@ class Tailed(LeafFamily):
     >>> leaves = Tailed(Gaussian([0.0], [1.0], [0.0, 1.0, 0.01]), [0.001])
     >>> leaves.log_density(np.array([0.0, 1000.0])).round(2)
     array([[ -0.92],
-           [-28.45]])
+           [-29.1 ]])
     """
 
     normal: Gaussian
@@ -124,7 +124,7 @@ class Tailed(LeafFamily):
             pull = pull * weights / parts.std**2
             starts = pull @ parts.mean / pull.sum(axis=2)
         density = np.stack([self.log_density(start).diagonal() for start in starts])
-        return np.where(density[0] >= density[1], *starts)
+        return np.asarray(np.where(density[0] >= density[1], *starts))
 
     def interval(self, low: Any, high: Any) -> Floats:
         """(K,) P(low < X <= high), or (N, K) for arrays (N,)."""
@@ -156,9 +156,10 @@ class Tailed(LeafFamily):
     def _logs(self, x: Any) -> tuple[Floats, Floats]:
         """(N, K) ln of the densities of units and of the tail, times their shares; 0 of both where x is NaN."""
         m, s, _ = self.prior
-        z = (np.asarray(x, dtype=float)[:, None] - m) / (s * WIDTHS)
+        square = np.square(np.asarray(x, dtype=float) - m)
         with np.errstate(divide="ignore", over="ignore"):
-            tail = np.log(np.exp(-0.5 * z * z) @ (WEIGHTS / WIDTHS)) - np.log(s) - 0.5 * LOG_2_PI
+            likelihoods = np.exp(np.multiply.outer(-0.5 / (s * WIDTHS) ** 2, square))
+            tail = np.log((WEIGHTS / WIDTHS) @ likelihoods) - np.log(s) - 0.5 * LOG_2_PI
             tail = np.where(np.isnan(x), 0.0, tail)
             normal = self.normal.log_density(x) + np.log1p(-self.share)
             return normal, np.add.outer(np.log(self.share), tail).T  # in memory as the units are
@@ -171,7 +172,7 @@ class Tailed(LeafFamily):
         return np.asarray(1.0 / (1.0 + odds))
 
     def _parts(self) -> tuple[Gaussian, Floats]:
-        """All normal distributions, first those of the K units, then those of the tail, and weights (K, K + 7)."""
+        """All normal distributions, first those of the K units, then those of the tail, and weights (K, K + 5)."""
         m, s, _ = self.prior
         tail = Gaussian(np.full(len(WIDTHS), m), s * WIDTHS, self.prior)
         weights = np.hstack([np.diag(1 - self.share), np.outer(self.share, WEIGHTS)])

@@ -32,6 +32,7 @@ import numpy as np
 
 from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import Circuit, Mixture
+from pcircuit.learning.choosing.averages import best_weights, flat
 from pcircuit.learning.choosing.fits import (
     Rows,
     Size,
@@ -50,7 +51,7 @@ PARTS = 5
 MANY_ROWS = 2000  # from which on one part judges
 BLOCK_EPOCHS = 4  # of EM between looks
 LEAST_WEIGHT = 0.02  # of a way that is fitted again
-WEIGHT_STEPS = 200
+WEIGHT_TOLERANCE = 0.1  # of weights of ways, relative to that of the search
 
 
 class Way(NamedTuple):
@@ -105,7 +106,9 @@ class _Division:
         if way.kind == "blocks":
             tree = self.trees[number]
             beside = tree.log_likelihood(table, n_jobs=self.n_jobs) + np.log(BESIDE)
-            least = size.pseudocount * sum(family in IN_BLOCKS for family in self.families)
+            least = size.pseudocount * sum(
+                isinstance(family, IN_BLOCKS) for family in self.families
+            )
             blocks = BlockSteps(
                 table, self.families, size.num_latents, least, self.generator, beside
             )
@@ -165,6 +168,11 @@ def learned_densities(
     numbers = range(PARTS if len(table) < MANY_ROWS else 1)
     found: dict[Way, Found] = {}
 
+    def stacked(ways: dict[Way, Found]) -> tuple[dict[Way, float], float]:
+        logs = np.array([own.mean_logs for own in ways.values()])
+        weights, value = best_weights(logs, WEIGHT_TOLERANCE * search.tolerance)
+        return dict(zip(ways, weights.tolist(), strict=True)), value
+
     def score(way: Way) -> float:
         if way not in found:
             found[way] = division.found(way, numbers)
@@ -195,9 +203,9 @@ def learned_densities(
     )
     if search.num_trees == 1:
         return circuit, None, found[tree].logs[0]
-    if sum(family in IN_BLOCKS for family in families) > 1:
+    if sum(isinstance(family, IN_BLOCKS) for family in families) > 1:
         best("blocks", [m for m in PRODUCTS if m == 1 or m * PARTS <= len(table)], PRIOR_ROWS)
-    weights, value = _stacked(found)
+    weights, value = stacked(found)
     kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT or way == tree}
     if len(numbers) < PARTS:
         for way, own in kept.items():
@@ -208,40 +216,14 @@ def learned_densities(
             more = division.found(way, numbers)
             own.models.extend(more.models)
             own.logs.extend(more.logs)
-        before, (weights, value) = value, _stacked(kept)
+        before, (weights, value) = value, stacked(kept)
         if not value > before + search.tolerance:
             break
-    weights, value = _stacked(kept)
+    weights, value = stacked(kept)
     if not value > found[tree].logs[0].mean() + search.tolerance:
         return circuit, None, found[tree].logs[0]
-    shares: dict[int, float] = {}
-    members: dict[int, Any] = {}  # a tree may stand alone and beside blocks
-    for way, own in kept.items():
-        for model in own.models:
-            parts = model if isinstance(model, Mixture) else Mixture([model])
-            for member, share in zip(parts.circuits, parts.weights.tolist(), strict=True):
-                members[id(member)] = member
-                shares[id(member)] = shares.get(id(member), 0.0) + share * weights[way] / len(
-                    own.models
-                )
-    mixture = Mixture(list(members.values()), list(shares.values()))
-    return circuit, mixture, _log_mixture(kept, weights)
-
-
-def _stacked(found: dict[Way, Found]) -> tuple[dict[Way, float], float]:
-    """Weights of the ways, and the mean log-likelihood of the judging rows with these."""
-    logs = np.stack([own.mean_logs for own in found.values()], axis=1)
-    weights = np.full(logs.shape[1], 1 / logs.shape[1])
-    likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
-    for _ in range(WEIGHT_STEPS):
-        joint = likelihoods * weights
-        weights = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
-    named = dict(zip(found, weights.tolist(), strict=True))
-    return named, float(_log_mixture(found, named).mean())
-
-
-def _log_mixture(found: dict[Way, Found], weights: dict[Way, float]) -> Floats:
-    """(n,) ln of the mixture of the ways at the judging rows."""
+    models = [model for own in kept.values() for model in own.models]
+    shares = [weights[way] / len(own.models) for way, own in kept.items() for _ in own.models]
     with np.errstate(divide="ignore"):
-        logs = [np.log(weights[way]) + own.mean_logs for way, own in found.items()]
-    return np.asarray(np.logaddexp.reduce(logs, axis=0))
+        logs = [np.log(weights[way]) + own.mean_logs for way, own in kept.items()]
+    return circuit, flat(models, shares), np.logaddexp.reduce(logs, axis=0)
