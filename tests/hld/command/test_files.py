@@ -195,14 +195,6 @@ def test_options_that_would_do_nothing_are_refused(run_here, tmp_path):
     )[0] in (0, 1)
     for argv, said in (
         (
-            ["test", "model.hld", "train.csv", "--procedure", "by"],
-            "--procedure is for several segments",
-        ),
-        (
-            ["test", "model.hld", "train.csv", "--procedure", "bh"],
-            "--procedure is for several segments",
-        ),
-        (
             ["test", "model.hld", "--summary", "s.json", "--drop", "amount"],
             "--drop is for tables in files, found",
         ),

@@ -207,7 +207,7 @@ def test_a_sample_of_the_rows_is_told(run_quickly, more, said):
         ("\xff", "cannot read the schema 's.json': "),
         ("[]", "cannot read the schema 's.json': "),
         ("{}", "cannot read the schema 's.json': the schema is {}"),
-        ("[" * 100_000, "cannot read the schema 's.json': it is nested too deeply"),
+        ("[" * 100_000, "cannot read the schema 's.json': "),
     ],
 )
 def test_a_schema_that_is_none_names_its_file(run_quickly, tmp_path, text, said):
@@ -341,7 +341,6 @@ def test_columns_that_are_drawn_mostly_empty_are_told(tmp_path, share, told, rec
     if told:
         empty = pd.read_csv(tmp_path / "rows.csv")["word"].isna().mean()
         assert said == [
-            "rare levels and new ones, of which the model holds no text, are drawn as empty cells: in "
-            f"'word' ({100 * empty:.0f}%)"
+            "rare levels and new ones, of which the model holds no text, are drawn as empty cells: in 'word'"
         ]
         assert empty > 0.3

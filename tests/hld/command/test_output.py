@@ -71,17 +71,15 @@ def test_a_figure_that_fails_leaves_the_old_file(tmp_path):
 
 def test_places_that_cannot_be_written(tmp_path):
     """Said before the work, not after."""
-    with pytest.raises(ValueError, match="is a folder, expected the name of a file"):
+    with pytest.raises(
+        ValueError, match="is a folder, a device or a pipe, expected the name of a file"
+    ):
         check_output(tmp_path)
     with pytest.raises(ValueError, match=r"there is no folder .*nowhere"):
         check_output(tmp_path / "nowhere" / "out.txt")
     with pytest.raises(ValueError, match="'-' stands for no file here"):
         check_output("-")
     assert check_output("./-").name == "-"
-    with pytest.raises(
-        ValueError, match="'/dev/null' is a device or a pipe, expected the name of a file to write"
-    ):
-        check_output("/dev/null")
 
 
 def terminal(monkeypatch):
