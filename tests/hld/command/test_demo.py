@@ -4,12 +4,9 @@ import json
 import os
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-import pcircuit
 from hld.apps.command import demo as _demo
 from hld.apps.command.parser import main
 
@@ -55,41 +52,6 @@ def test_every_digit_is_tested_at_both_sizes(demo):
         assert trial.right == (trial.result.reject == (trial.digit != 3))
         assert trial.result.inflation == 1 + trial.result.num_samples / len(demo.training)
     assert (len(demo.history), demo.drawn.shape) == (6, (12, 64))
-
-
-def test_batches_hold_unseen_rows_once(monkeypatch):
-    """Each row of the stand-in data is another number in binary: whatever is used twice shows."""
-    digits = np.repeat(np.arange(10), 120)
-    images = (np.arange(1200)[:, None] >> np.arange(64) & 1).astype(np.int8)
-    seen, batches = [], []
-
-    def numbers(rows):
-        return (np.asarray(rows, dtype=np.int64) << np.arange(64)).sum(axis=1)
-
-    def fit_em(circuit, data, **options):
-        seen.extend(numbers(data))
-        return circuit, np.zeros(1)
-
-    class Recorder:
-        def __init__(self, circuit, num_train):
-            assert num_train == 60
-
-        def __call__(self, batch, alpha):
-            batches.append(numbers(batch))
-            return SimpleNamespace(
-                statistic=1.0, threshold=2.0, reject=False, num_samples=len(batch)
-            )
-
-    monkeypatch.setattr(_demo, "_digits", lambda: (images, digits))
-    monkeypatch.setattr(pcircuit, "fit_em", fit_em)
-    monkeypatch.setattr(_demo, "HLDTest", Recorder)
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    _demo.run(4)
-    assert len(seen) == len(set(seen)) == 60
-    for i, batch in enumerate(batches):
-        assert len(set(batch)) == len(batch)
-        assert not set(batch) & set(seen)
-        assert set(digits[batch]) == {i // 2}
 
 
 def test_summary_counts_what_was_wrong(demo):
