@@ -13,11 +13,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld import baselines as baselines, gchi2 as gchi2
     from hld.answers import plots as plots
     from hld.detector.comparing.audit import AuditResult as AuditResult, audit as audit
-    from hld.baselines.mmd import (
-        MMDResult as MMDResult,
-        MMDTest as MMDTest,
-        mmd_squared as mmd_squared,
-    )
+    from hld.baselines.mmd import MMDTest as MMDTest, mmd_squared as mmd_squared
     from hld.detector.chunks import judge_chunks as judge_chunks
     from hld.detector.comparing.two_sample import (
         TwoSampleResult as TwoSampleResult,
@@ -58,11 +54,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "AuditResult",
         "audit",
     ),
-    "baselines.mmd": (
-        "MMDResult",
-        "MMDTest",
-        "mmd_squared",
-    ),
+    "baselines.mmd": ("MMDTest", "mmd_squared"),
     "detector.comparing.two_sample": (
         "TwoSampleResult",
         "two_sample",

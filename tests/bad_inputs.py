@@ -296,8 +296,8 @@ OWN = {
         "entropy": ("1.0", ["None", "nan", "'a'", "1j"]),
     },
     "hld.gchi2.prepare": LAW | {"noncentralities": UNKNOWN},
-    **{f"hld.gchi2.{name}": LAW for name in ("pdf", "cdf", "sf", "logsf", "sf_with_error")},
-    **{f"hld.gchi2.{name}": LAW for name in ("ppf", "isf")},
+    **{f"hld.gchi2.{name}": LAW for name in ("cdf", "sf", "logsf", "sf_with_error")},
+    "hld.gchi2.isf": LAW,
     "hld.plots.images": {
         "rows": ("[[0, 1]]", ["None", "[]", "[0, 1]", "[['a', 'b']]"]),
         "shape": ("(1, 2)", ["None", "3", "(1,)", "(0, 2)", "(1.5, 2)", "'ab'"]),
@@ -312,7 +312,7 @@ OWN = {
         "missing": ("'complete'", "name"),
         "reference": ("'circuit'", ["'foo'", "3"]),
     },
-    "hld.MMDTest": DISTRIBUTION | {"null": ("'monte-carlo'", "name")},
+    "hld.MMDTest": DISTRIBUTION,
     "hld.Monitor": {
         "model": ("detector", ["None", "[[0, 1]]"]),
         "reference": ("[[0, 1]] * 40", ["[[0, 1]]", "[0, 1]"]),

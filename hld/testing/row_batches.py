@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.features.linear_maps import Scaled, Window
+from hld.features.linear_maps import Scaled, Window, seen_by
 from hld.features.row_vectors import RowVectors, some_rows
 from hld.laws.limit_law import limit_law
 from hld.laws.null import Null, PValue
@@ -165,13 +165,17 @@ class RowBatch:
         )
         found = known.get(key)
         if found is None:
-            k = parts.kept.num_rows
-            own = parts.kept.covariance * correlations(
-                batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k
-            )
+            m, k = len(self.vectors.nodes), parts.kept.num_rows
+            shared = parts.kept.shared[:m, :m] if parts.kept.has_holes else 1 / k
+            own = parts.kept.covariance[:m, :m] * correlations(batch.part(m), g[:m], shared, k)
             found = known[key] = tuple(
+                # features are shown by the same rows, and have the law that they have without holes
+                law
+                if (seen_by(metric)[1].start or 0) >= m
                 # corrected for T as without holes
-                replace(limit_law(through(metric, own)), excess=law.excess, _prepared={})
+                else replace(
+                    limit_law(through(seen_by(metric)[0], own)), excess=law.excess, _prepared={}
+                )
                 for law, metric in zip(laws, parts.metrics, strict=True)
             )
             for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion

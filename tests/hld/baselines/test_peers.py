@@ -48,7 +48,7 @@ def test_calls_agree_with_their_parts(name):
     assert result.pvalue == (1 + np.sum(null >= statistic)) / 40
     assert result.threshold == baselines.rejection_threshold(null, 0.1)
     assert result.reject == (result.statistic > result.threshold)
-    assert (result.num_samples, result.alpha, result.null) == (12, 0.1, "monte-carlo")
+    assert (result.num_samples, result.alpha, result.num_missing) == (12, 0.1, 0)
     assert result.to_dict()["pvalue"] == result.pvalue
     assert (
         TESTS[name](circuit, num_resamples=39, rng=3)(batch, alpha=0.1) == result

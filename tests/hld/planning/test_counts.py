@@ -8,8 +8,9 @@ import pytest
 
 import hld
 from hld.testing.planning.alternatives import Edit
-from hld.testing.planning.counts import DetectorDraws, shared_level
-from hld.testing.planning.of_tables import alternative_of_table
+from hld.testing.planning.counts import CountDraws, shared_level
+from hld.testing.planning.of_tables import planner_of
+from hld.testing.planning.power import rejections
 from hld.witnesses.largest_count import SHARE, count_events, largest_count
 
 
@@ -104,21 +105,17 @@ def test_a_table_as_alternative_is_found_by_its_counts():
 
 
 def test_a_batch_is_rejected_by_its_distance_or_by_a_count(detector):
-    T, known = 400, alternative_of_table(detector, Edit("shop", 0, 0.03))
-    both = DetectorDraws(
-        detector,
-        known.moments.covariance,
-        T,
-        0.05,
-        known.rows,
-        is_relative=known.moments.is_relative,
-    )
+    T, planner = 400, planner_of(detector)
+    known = planner.alternative(Edit("shop", 0, 0.03))
+    size, level = len(detector.test_.mean), shared_level(detector, T, 0.05)
+    distance = rejections(detector.test_, known, T, level.others, level.distance, 500)
+    counts = CountDraws(detector, level, distance, known)
+    both = planner.batches(known, T, 0.05, 500)(known.delta)
     for h in (0.0, 1.0, 2.0):
-        limits = both.counts.rejected(h * known.moved)
-        by_distance = both.distance.along(known.moments.delta)(h)
-        assert both.along(known.moments.delta, known.moved)(h) == (limits | by_distance).mean()
-        assert both.along(known.moments.delta, None)(h) == by_distance.mean()
-    assert (limits & ~by_distance).sum() > 0
+        counted = counts.rejected(h * known.delta[size:])
+        by_distance = distance.along(known.delta[:size])(h)
+        np.testing.assert_array_equal(both(h), counted | by_distance)
+    assert (counted & ~by_distance).sum() > 0
 
 
 def test_counts_have_their_part_in_what_is_found(detector):

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import hld
+from hld.laws.limit_law import limit_law
 from hld.laws.null import PValue
-from hld.references.available import shown
+from hld.references.available import correlations, shown, weights
+from hld.references.covariances import through
 from hld.testing import row_batches
 from hld.testing.row_batches import HoledNull, RowBatch, row_factors
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
@@ -132,3 +134,22 @@ def test_laws_of_batches_with_holes_are_remembered_and_change_nothing(fitted, mo
     assert [test(batch).pvalue for batch in batches[2:]] == first[2:]
     assert all(a is b for a, b in zip(laws, known.values(), strict=True))  # none was made anew
     assert [test(batch).pvalue for batch in batches] == first
+
+
+def test_features_have_the_law_that_they_have_without_holes(fitted):
+    """The same rows show all of them, so that the covariance of their means is that of a row, up to a factor."""
+    test, rows = fitted
+    holed, i = (
+        np.where(np.random.default_rng(5).random((60, 5)) < 0.1, -1, rows[:60]),
+        test.metric_names.index("score"),
+    )
+    batch, kept = RowBatch(test.vectors, test.calibration, holed), test.calibration.kept
+    seen, counts = batch._shown_by
+    together = correlations(
+        seen, weights(seen, counts, kept.num_rows), 1 / kept.num_rows, kept.num_rows
+    )
+    expected = limit_law(through(test.calibration.metrics[i], kept.covariance * together))
+    law = batch.difference()[1].laws[i]
+    np.testing.assert_allclose(
+        law.eigenvalues, expected.eigenvalues, rtol=1e-9, atol=1e-9 * law.mean
+    )

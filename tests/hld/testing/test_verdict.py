@@ -110,7 +110,7 @@ def test_rounding_of_what_never_varies_is_no_distance():
 
 def test_rounding_of_what_varies_does_not_grow_with_the_rows():
     test, null = hld.HLDTest(CIRCUIT, metric="euclidean"), Asked(0.5)
-    assert test.are_constant == (False,)
+    assert test.are_constant.tolist() == [False]
     for size, is_seen in ((0.5, False), (2.0, True)):
         deltas = np.zeros(len(test.nodes))
         deltas[0] = size * test.round_offs[0]
