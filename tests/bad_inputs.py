@@ -287,14 +287,6 @@ OWN = {
         "second": ("rows", ["None", "[]", "[0, 1]", "[['a', 'b']]"]),
     },
     "hld.baselines.median_bandwidth": {"rows": ("rows", ["None", "[]", "[['a', 'b']]"])},
-    "hld.baselines.mean_difference": {
-        "reference": ("[0.5, 1.0]", "sample"),
-        "batch": ("[0.5]", "sample"),
-    },
-    "hld.baselines.typicality": {
-        "log_likelihoods": ("[-1.0]", "sample"),
-        "entropy": ("1.0", ["None", "nan", "'a'", "1j"]),
-    },
     "hld.gchi2.prepare": LAW | {"noncentralities": UNKNOWN},
     **{f"hld.gchi2.{name}": LAW for name in ("cdf", "sf", "logsf", "sf_with_error")},
     "hld.gchi2.isf": LAW,
@@ -312,7 +304,7 @@ OWN = {
         "missing": ("'complete'", "name"),
         "reference": ("'circuit'", ["'foo'", "3"]),
     },
-    "hld.MMDTest": DISTRIBUTION | {"null": ("'monte-carlo'", "name")},
+    "hld.MMDTest": DISTRIBUTION,
     "hld.Monitor": {
         "model": ("detector", ["None", "[[0, 1]]"]),
         "reference": ("[[0, 1]] * 40", ["[[0, 1]]", "[0, 1]"]),

@@ -95,12 +95,12 @@ from pcircuit.inference.flows import (
     flows_in_numpy,
     region_slices,
 )
-from pcircuit.inference.likelihood import log_likelihood, log_parts, tiny_circuit
+from pcircuit.inference.likelihood import DTYPES, log_likelihood, log_parts, tiny_circuit
 from pcircuit.inference.sampling import sample
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
-from pcircuit.kernels.packing import pack, with_parameters
+from pcircuit.kernels.packing import in_float32, pack, packed_as, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
 from pcircuit.learning.densities import with_densities
 
@@ -120,6 +120,7 @@ def fit_em(
     n_jobs: int | None = None,
     tied: bool | Sequence[Sequence[int]] = False,
     leaves: Any = None,
+    dtype: str = "float64",
     **keywords: Any,
 ) -> tuple[Circuit, Floats]:
     """Fit all parameters of a circuit by expectation maximisation.
@@ -149,6 +150,8 @@ def fit_em(
     leaves : str, family, or sequence of these, optional
         For columns of numbers, as for `hclt`: densities that take the place of the circuit's tables, whose C categories
         are read as C quantiles of a column.  Default: the leaves that the circuit has.
+    dtype : "float64" or "float32"
+        Numbers that the E-step computes with, see `expected_flows`; parameters are float64.
     **keywords
         Fields of `steps` (`batch_size`, `step_size`, `pseudocount_per`, `rng`) and of `watch` (`tolerance`, `callback`,
         `progress`) as short forms: ``fit_em(circuit, data, batch_size=256)``.
@@ -188,6 +191,7 @@ def fit_em(
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
     check_distribution(circuit)
+    check_choice(dtype, "dtype", DTYPES)
     if leaves is not None:
         circuit = with_densities(circuit, data, leaves)
     rows = (check_evidence if circuit.is_categorical else check_values)(circuit, data)
@@ -207,7 +211,7 @@ def fit_em(
     groups = _tied_groups(circuit, tied)
     if not circuit.is_categorical:
         circuit = with_priors(circuit, rows, groups)
-    em = kind(circuit, rows, num_epochs, same_rows=steps.batch_size is None)
+    em = kind(circuit, rows, num_epochs, dtype, same_rows=steps.batch_size is None)
     if not steps.is_full:  # what the circuit expects of rows drawn from itself
         flows = tuple(total_weight * part for part in _added(circuit, groups, *em.expected()))
     number = 0
@@ -231,27 +235,33 @@ def fit_em(
             if watch.stops(history):
                 break
     circuit = em.circuit
-    history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
+    history.append(
+        _weighted_log_likelihood(circuit, rows, row_weight, n_jobs, dtype) / total_weight
+    )
     return circuit, np.array(history)
 
 
 class _TableSteps:
     """Both steps of EM where all leaves are tables: parameters stay packed from one step to the next."""
 
-    def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
-        self._start, self._packed, self._free = circuit, pack(circuit), []  # type: ignore[var-annotated]
+    def __init__(
+        self, circuit: Circuit, rows: Any, num_epochs: int, dtype: str, *, same_rows: bool
+    ) -> None:
+        self._circuit, self._dtype, self._same_rows, self._free = circuit, dtype, same_rows, []  # type: ignore[var-annotated]
+        self._packed, self._working = pack(circuit), packed_as(circuit, dtype)
         seconds = flow_seconds(circuit, len(rows)) * num_epochs
         self._in_numpy = flows_in_numpy(circuit, EM, seconds)
-        self._same_rows = same_rows
 
     @property
     def circuit(self) -> Circuit:
         """The circuit with the parameters of the time."""
-        return with_parameters(self._start, self._packed)
+        return with_parameters(self._circuit, self._packed)
 
     def expected(self) -> tuple[Floats, Floats]:
         """What the start circuit expects of a row drawn from itself."""
-        flows = expected_flows(self._start, np.full((1, self._start.num_variables), -1), n_jobs=1)
+        flows = expected_flows(
+            self._circuit, np.full((1, self._circuit.num_variables), -1), n_jobs=1
+        )
         return flows.edges, flows.inputs
 
     def flows(
@@ -259,8 +269,9 @@ class _TableSteps:
     ) -> tuple[Floats, Floats, float]:
         """The E-step: edge flows, input flows and log-likelihood."""
         return accumulate(
-            self._start,
+            self._circuit,
             self._packed,
+            self._working,
             rows,
             weights,
             n_jobs,
@@ -272,14 +283,23 @@ class _TableSteps:
 
     def step(self, edges: Floats, inputs: Floats, pseudocount: float) -> None:
         """The M-step."""
-        step = _step_in_numpy if self._in_numpy else _step_by_kernel
-        self._packed = step(self._packed, edges, inputs, pseudocount)
+        if self._in_numpy:
+            new = _step_in_numpy(self._packed, edges, inputs, pseudocount)
+            self._circuit = with_parameters(self._circuit, new)
+            self._packed = pack(self._circuit)
+            self._working = packed_as(self._circuit, self._dtype)
+            return
+        self._packed = _step_by_kernel(self._packed, edges, inputs, pseudocount)
+        is_single = self._dtype == "float32"
+        self._working = in_float32(self._packed, self._working) if is_single else self._packed
 
 
 class _DensitySteps:
     """The same where some leaves are not: their families say what is additive, and what it makes of parameters."""
 
-    def __init__(self, circuit: Circuit, rows: Any, num_epochs: int, *, same_rows: bool) -> None:
+    def __init__(
+        self, circuit: Circuit, rows: Any, num_epochs: int, dtype: str, *, same_rows: bool
+    ) -> None:
         self._passes = num_epochs
         self.circuit = circuit
 
@@ -437,13 +457,14 @@ def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float) -> Floats:
 
 
 def _weighted_log_likelihood(
-    circuit: Circuit, data: Evidence, weights: Floats, n_jobs: int | None
+    circuit: Circuit, data: Evidence, weights: Floats, n_jobs: int | None, dtype: str
 ) -> float:
     """Weighted sum of the rows' log-likelihoods, in blocks: memory does not grow with the rows."""
     total = 0.0
     for start in range(0, len(data), BLOCK_ROWS):
         counted = weights[start : start + BLOCK_ROWS]
-        logs = log_likelihood(circuit, data[start : start + BLOCK_ROWS], n_jobs=n_jobs)
+        rows = data[start : start + BLOCK_ROWS]
+        logs = log_likelihood(circuit, rows, n_jobs=n_jobs, dtype=dtype)
         total += float(np.dot(counted[counted > 0], logs[counted > 0]))
     return total
 

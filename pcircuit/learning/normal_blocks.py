@@ -150,7 +150,9 @@ class NormalBlocks(Immutable):
         leaves = [self.products.inputs[v].leaves for v in self.columns]
         return np.stack([getattr(own, name) for own in leaves], axis=1)
 
-    def log_likelihood(self, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
+    def log_likelihood(
+        self, data: ArrayLike, *, n_jobs: int | None = None, dtype: str = "float64"
+    ) -> Floats:
         """(N,) natural log-likelihoods of rows, NaN where missing; shapes data (N, V) -> (N,)."""
         return _log_sum(self.log_joint(check_values(self.products, data)))
 

@@ -531,9 +531,9 @@ COMMANDS = {
             ),
             option(
                 "--workers",
-                type=SEED,
-                default=0,
-                help="threads (default: one for each processor)",
+                type=POSITIVE,
+                default=1,
+                help="processes that compute (default 1: the threads of this one)",
                 group=LIMITS,
             ),
             option(

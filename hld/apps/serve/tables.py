@@ -11,13 +11,11 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from hld.apps.serve.limits import Limits, Refusal
-from hld.apps.serve.pool import check_time
+from hld.apps.serve.limits import Limits, Refusal, check_time
 from hld.tables.factored import object_cells, whole_cells
 from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
@@ -26,8 +24,6 @@ from hld.tables.times import TIMES, as_seconds
 from hld.testing.summaries.summary import BatchSummary
 from pcircuit.io.archive import distinct_names
 
-FORMS = {"text/csv": "csv", "application/json": "json"}
-SUMMARY_FORMS = {"application/json": "json"}
 MOST_SUMMARIES, MOST_NUMBERS = 10_000, 1_000_000  # in a body
 SPARE_BRACKETS = 2**16  # lists and objects, and commas in texts, that any body may have
 FIRST_LINE = re.compile(r"[\r\n]*([^\r\n]*)")
@@ -41,23 +37,6 @@ WORDS = {
     "read it as such": "send CSV as text/csv, or rows or columns as application/json",
     "write it as Parquet": "send CSV as text/csv, or rows or columns as application/json",
 }
-
-
-def form_of(content_type: str, forms: Mapping[str, str] = FORMS) -> str:
-    """Which of some forms a media type is; `Refusal` for another type or charset."""
-    media, _, parameters = content_type.partition(";")
-    form = forms.get(media.strip().lower())
-    if form is None:
-        raise Refusal(
-            415,
-            "content-type",
-            f"the body is {media.strip()[:80] or 'of no type'}, expected {' or '.join(forms)}: send it as one of these",
-        )
-    pairs = (one.partition("=") for one in parameters.lower().split(";"))
-    charset = next((value.strip('" ') for name, _, value in pairs if name.strip() == "charset"), "")
-    if charset not in ("", "utf-8", "utf8", "us-ascii"):
-        raise Refusal(415, "content-type", f"the body is in {charset[:40]}, expected utf-8")
-    return form
 
 
 def read_columns(body: bytes, form: str, encoder: Any, limits: Limits) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 import hld
 from hld.apps.serve.limits import Limits
 from hld.apps.serve.models import Models, model_paths, trial_table
-from hld.apps.serve.work import judge_table, warm_up
+from hld.apps.serve.work import Batch, judge, warm_up
 
 OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 99}
 
@@ -91,15 +91,13 @@ def test_models_with_columns_that_are_left_out_or_derived_are_served(tmp_path, n
     quality = detector.test(trial).data_quality
     assert (quality.absent, quality.extra, quality.num_rows) == ((), (), 50)
     models = Models({"m": tmp_path / "m.hld"})
-    warm_up(models.loaded.values(), Limits())
+    warm_up(models.loaded["m"], Limits())
     body = pd.DataFrame(table).rename(
         columns=lambda name: f"x{name}" if isinstance(name, int) else name
     )[:40]
-    answer = judge_table(
-        models.loaded["m"], body.to_csv(index=False).encode(), "csv", 0.05, "verdict", Limits()
-    )
-    assert (answer["num_samples"], answer["num_missing"]) == (40, 0)
-    assert answer["pvalue"] == detector.test(table[:40]).pvalue
+    batch = Batch(body.to_csv(index=False).encode(), "csv", 0.05)
+    answer = judge(models.loaded["m"], batch, "verdict", {}, Limits())
+    assert (answer.num_rows, answer.pvalue) == (40, detector.test(table[:40]).pvalue)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from live_server import Client, served, wait_until
 pytest.importorskip("uvicorn")
 
 from hld.apps.serve.limits import Limits
-from hld.apps.serve.server import LEAST_READ, timed_protocol
+from hld.apps.serve.server import LEAST_READ, TimedProtocol
 
-LIMITS = Limits(workers=1, head_seconds=0.5)
+LIMITS = Limits(threads=1, head_seconds=0.5)
 ASKED = 400  # pages, more than the buffers of the system hold
 
 
@@ -42,11 +42,11 @@ def test_a_client_that_leaves_the_last_bytes_unread_is_cut_off_too(shop, caplog,
     """Fewer than 64 KiB do not stop the making of answers; a connection with 8 KB of them had stayed open for ever."""
     made = []
 
-    def recorded(seconds):
-        kind = timed_protocol(seconds)
-        return lambda **options: made.append(kind(**options)) or made[-1]
+    def recorded(*seconds, **options):
+        made.append(TimedProtocol(*seconds, **options))
+        return made[-1]
 
-    monkeypatch.setattr("hld.apps.serve.server.timed_protocol", recorded)
+    monkeypatch.setattr("hld.apps.serve.server.TimedProtocol", recorded)
     monkeypatch.setattr("hld.apps.serve.server.KEEP_SECONDS", 0.1)
     with served({"orders": shop["orders"]}, limits=LIMITS) as (address, _), socket.socket() as line:
         client = Client(address)
@@ -111,8 +111,8 @@ class Line:
 
 @pytest.mark.parametrize(("read", "is_aborted"), [(LEAST_READ, False), (LEAST_READ - 1, True)])
 def test_a_client_that_reads_enough_is_waited_for(read, is_aborted):
-    timers, protocol = [], object.__new__(timed_protocol(3.0))
-    protocol.transport = Line()
+    timers, protocol = [], object.__new__(TimedProtocol)
+    protocol.seconds, protocol.transport = 3.0, Line()
     protocol.loop = SimpleNamespace(call_later=lambda *timer: timers.append(timer))
     for looks in range(3):
         protocol._look()
