@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.amounts import UNIT
 from hld.tables.cells import Columns, distinct_values, reads_as_number
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import whole_cells
@@ -85,14 +84,6 @@ def examine_columns(
                 if column.name not in known
                 and column.source is None
                 and _are_numbers(column, arrays[column.name])
-            ],
-        ),
-        (
-            "of amounts that are text, which are read as numbers: {}; their units are columns of their own",
-            [
-                f"{column.source!r} (such as {_first_text(arrays[column.source])})"
-                for column in schema.columns
-                if column.part == UNIT and column.name not in known
             ],
         ),
         (
@@ -184,11 +175,6 @@ def _how_to_keep(columns: list[Any], notes: tuple[str, ...], arrays: dict[str, A
     dates = [name for name in names if kinds[name] == "date"]
     parts = f"; for weekdays and hours: `calendar_columns({dates[0]!r})`" if dates else ""
     return f"; to keep them: {', '.join(kept)}{parts}"
-
-
-def _first_text(values: Any) -> str:
-    """The first text of a column."""
-    return reprlib.repr(next(cell for cell in values.tolist() if isinstance(cell, str)))
 
 
 def _texts_among_numbers(name: str, values: Any) -> str:

@@ -39,7 +39,7 @@ BLOCK_ROWS = 1024
 logger = logging.getLogger("pcircuit.kernels")
 _within: ContextVar[str | None] = ContextVar("engine", default=None)
 compiling = threading.RLock()  # held while Numba is imported, or one of the kernels compiled
-_ready: dict[Callable[..., Any], Any] = {}  # functions and their machine code
+_ready: dict[tuple[Callable[..., Any], bool], Any] = {}  # machine code of functions
 _held: list[Any] = []  # locks, while the process forks
 
 
@@ -89,18 +89,19 @@ def kernel(function: Callable[..., Any], arrays: Sequence[Any] = (), *numbers: i
     return bound
 
 
-def machine_code(function: Callable[..., Any]) -> Any:
-    """`function`, compiled or read from Numba's cache at its first use in a process."""
-    if function not in _ready:
+def machine_code(function: Callable[..., Any], *, is_single: bool = False) -> Any:
+    """`function`, maybe for values of float32, compiled or read from Numba's cache at its first use in a process."""
+    key = function, is_single
+    if key not in _ready:
         with compiling:
-            if function not in _ready:
+            if key not in _ready:
                 started, name = time.perf_counter(), function.__name__
                 logger.info("kernel %s: compiling, or reading it from Numba's cache", name)
                 from pcircuit.kernels.jit import compiled
 
-                _ready[function] = compiled(function)
+                _ready[key] = compiled(function, is_single)
                 logger.info("kernel %s: ready after %.1f s", name, time.perf_counter() - started)
-    return _ready[function]
+    return _ready[key]
 
 
 def warm_up(*, report: Callable[[str], object] | None = None) -> None:

@@ -39,13 +39,15 @@ from pcircuit.kernels.operations import call
 logger = logging.getLogger(__name__)
 
 ARRAYS = {
-    types.float64: "values numbers weights tables edges counts flows old new between inputs",
+    types.float64: "values numbers table weights tables sums edges counts flows old new between inputs",
     types.int64: "bits",
     types.uint64: "operations lines ends offsets line sizes words turned wrong slices broken",
     types.uint16: "codes categories",
 }
 ARGUMENTS = {name: types.CPointer(kind) for kind, names in ARRAYS.items() for name in names.split()}
 ARGUMENTS["pseudocount"] = types.float64  # others are whole numbers
+SINGLE = {name: types.CPointer(types.float32) for name in ("values", "numbers", "table")}
+SINGLE["bits"] = types.CPointer(types.int32)
 
 # The lock of the interpreter is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused
 # operation, and `reassoc` lets a sum over rows run in vector lanes; infinities, NaN, signed zeros keep their meaning.
@@ -69,11 +71,12 @@ def _lowered(context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
     return context.get_dummy_value()
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """`function` in machine code, which takes whole numbers and the places of arrays."""
+def compiled(function: Callable[..., Any], is_single: bool) -> Any:
+    """`function` in machine code, which takes whole numbers and the places of arrays; maybe for values of float32."""
     if numba.config.DISABLE_JIT:  # as coverage and a debugger want it
         return function
-    kinds = [ARGUMENTS.get(name, types.uint64) for name in inspect.signature(function).parameters]
+    known = ARGUMENTS | SINGLE if is_single else ARGUMENTS
+    kinds = [known.get(name, types.uint64) for name in inspect.signature(function).parameters]
     kernel = _Kernel(function, (tuple(kinds), types.void), {}, OPTIONS)
     kernel.enable_caching()
     kernel.compile()

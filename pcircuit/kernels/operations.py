@@ -2,7 +2,8 @@
 
 A tile holds one number of each unit for up to TILE_ROWS rows b: that of the unit at place t is ``values[t + b]``, and
 the next unit is at t + STRIDE.  With rows innermost, every loop turns into vector instructions by itself.  `bits` is
-the same memory as whole numbers.  An operation is a line (kind, target, left, right, and five numbers n, m, w, x, y):
+the same memory as whole numbers.  Where values are float32, sums over the rows of a tile are, too, and added up
+in float64.  An operation is a line (kind, target, left, right, and five numbers n, m, w, x, y):
 
     look_up    target p = left p * tables[offsets[x + p] + code]        p < n; codes from y on, of m numbers
     count      counts[offsets[x + p] + code] += left p, row by row      p < n; the same
@@ -18,14 +19,15 @@ the same memory as whole numbers.  An operation is a line (kind, target, left, r
     dots       edges[w + i] += sum_b left at offsets[x + i] * right at offsets[y + i]  i < m
     enter      target = left, 0 in suspect rows
     scale      target = left * 2**(sum of the n rows right)
-    read       edges[row * m + offsets[y + i]] = left at offsets[x + i] * right        i < n
+    read       table[row * m + offsets[y + i]] = left at offsets[x + i] * right        i < n
 
 `inference.likelihood.upward` and `inference.flows.downward` are what it comes to, in NumPy.  `left p` of `look_up` and
 `multiply` is one and the same row of ones for a first factor: then w, the step from p to p + 1, is 0.
 
 All operations have the same arguments, so that `run` calls each by its address: none is compiled into another function,
 and only those that a program has are compiled at all.  Six arguments fit into registers; what else there is to know
-stands in `line`.  `numbers` are the one array of parameters or flows that the operation reads or adds to.
+stands in `line`.  `numbers` are the one array that an operation needs beside values: `sums` where it is of flows, which
+are float64, `table` where units are read.
 
 Sixteen products at a time keep sums in registers (`mix`, `dot`): a unit at a time reaches a quarter of the machine's
 peak.  STRIDE is a constant, so that the compiler sees which of the streams overlap; indices are unsigned, since what is
@@ -34,33 +36,28 @@ signed becomes a float beside them.  No loop works in place on what it reads wit
 
 import numpy as np
 
-from pcircuit.kernels.rescaling import (
-    AFTER_RESCALE,
-    LIFT_HERE,
-    LIFT_RISKY,
-    LOWEST,
-    NEGLIGIBLE,
-    RECOVERED,
-    RESCALE_RISKY,
-    RISKY_TOP,
-)
+from pcircuit.kernels.rescaling import LAST_HERE, LIFT_HERE, LIFT_RISKY, RESCALE_RISKY
 
 TILE_ROWS = (
     256  # of a tile at most: enough to pay for an operation, few enough to stay in the cache
 )
 STRIDE = TILE_ROWS + 8  # an odd number of cache lines, so that units do not compete for places
 HOLES = np.uint64(TILE_ROWS)  # behind the codes of a variable: whether one of them is missing
-TOP, LEAST, ONES, ZEROS, SPARE = range(5)  # of a tile: two of scratch, ones, zeros, all others
+TOP, LEAST, ONES, ZEROS, LIMITS, SPARE = range(
+    6
+)  # of a tile: two of scratch, constants, all others
 EXPONENT, SUSPECT, ROOT, WEIGHTS, OWN = range(5)  # and a tile's own
 NUMBERS = 9  # of a line
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(n) for n in range(5))
 COUNT, READ, LINE = (np.uint64(n) for n in (1, 4, NUMBERS))
 TARGET, LEFT, RIGHT, N, M, W, X, Y, SIZE, ROWS = range(1, 11)  # of a line at work
 S, S2, S3 = (np.uint64(n) for n in (STRIDE, 2 * STRIDE, 3 * STRIDE))
-NOWHERE = np.uint64(ZEROS * STRIDE)
+NOWHERE, UNITY = np.uint64(ZEROS * STRIDE), np.uint64(ONES * STRIDE)
+# what depends on whether values are float32 or float64: three of `values`, three of `bits`
+SMALLEST, NEGLIGIBLE, LOWEST, RISKY_TOP, BIT, BIAS = (
+    np.uint64(LIMITS * STRIDE + n) for n in range(6)
+)
 BINARY = 3  # numbers of a unit of two categories: theirs, and that of a missing value
-SMALLEST, SMALLEST_RESCALED = 2.0**LOWEST, 2.0**AFTER_RESCALE
-NEGLIGIBLE_SHARE, RECOVERED_SHARE = 2.0**NEGLIGIBLE, 2.0**RECOVERED
 
 
 def call(operation, *arguments):
@@ -82,6 +79,7 @@ def run(
     tables,
     edges,
     counts,
+    table,
     rows,
 ):
     """Each part of a program, up to its end, for one tile after the other.
@@ -108,63 +106,68 @@ def run(
                     numbers = tables if kind == ZERO else counts
                     line[Y] += tile * width
                 elif kind <= READ:
-                    numbers = edges
+                    numbers = table if kind == READ else edges
                     line[W] += done if kind == READ else ZERO
                 call(operations[kind], values, bits, codes, numbers, offsets, line)
         begin = ends[part]
 
 
 def look_up(values, bits, codes, numbers, offsets, line):
-    """Inputs of n units, one code for each row."""
+    """Inputs of n units, one code for each row; a first factor, whose step is 0, is not multiplied by ones."""
     target, left, n, m = line[TARGET], line[LEFT], line[N], line[M]
     w, x, y, size = line[W], line[X], line[Y], line[SIZE]
+    is_binary = m == BINARY and codes[y + HOLES] == 0
     for p in range(n):
         t = offsets[x + p]
-        if m == BINARY and codes[y + HOLES] == 0:  # a choice runs in vector lanes, a look-up hardly
+        if is_binary:  # a choice runs in vector lanes, a look-up hardly
             zero, one = numbers[t], numbers[t + ONE]
             for b in range(size):
-                values[target + b] = values[left + b] * (one if codes[y + b] == 1 else zero)
+                values[target + b] = one if codes[y + b] == 1 else zero
         else:
             for b in range(size):
-                values[target + b] = values[left + b] * numbers[t + codes[y + b]]
+                values[target + b] = numbers[t + codes[y + b]]
+        if w > ZERO:
+            for b in range(size):
+                values[target + b] *= values[left + b]
         target += S
         left += w
 
 
-def count(values, bits, codes, numbers, offsets, line):
+def count(values, bits, codes, sums, offsets, line):
     """Flows of inputs, one code for each row; two units at a time, since additions to one place wait for each other."""
-    left, right, n, m = line[LEFT], line[RIGHT], line[N], line[M]
+    left, n, m = line[LEFT], line[N], line[M]
     x, y, size = line[X], line[Y], line[SIZE]
+    zero = values[NOWHERE]
     for p in range(ZERO, n, TWO):
         t, u, right = offsets[x + p], offsets[x + p], NOWHERE
         if p + ONE < n:
             u, right = offsets[x + p + ONE], left + S
         if m == BINARY and codes[y + HOLES] == 0:
-            a0 = a1 = b0 = b1 = 0.0
+            a0 = a1 = b0 = b1 = zero
             for b in range(size):
                 is_one, f, g = codes[y + b] == 1, values[left + b], values[right + b]
-                a0, a1 = a0 + (0.0 if is_one else f), a1 + (f if is_one else 0.0)
-                b0, b1 = b0 + (0.0 if is_one else g), b1 + (g if is_one else 0.0)
-            numbers[t] += a0
-            numbers[t + ONE] += a1
-            numbers[u] += b0
-            numbers[u + ONE] += b1
+                a0, a1 = a0 + (zero if is_one else f), a1 + (f if is_one else zero)
+                b0, b1 = b0 + (zero if is_one else g), b1 + (g if is_one else zero)
+            sums[t] += a0
+            sums[t + ONE] += a1
+            sums[u] += b0
+            sums[u + ONE] += b1
         else:
             for b in range(size):
                 c = codes[y + b]
-                numbers[t + c] += values[left + b]
-                numbers[u + c] += values[right + b]
+                sums[t + c] += values[left + b]
+                sums[u + c] += values[right + b]
         left += S2
 
 
-def read(values, bits, codes, numbers, offsets, line):
+def read(values, bits, codes, table, offsets, line):
     """Units into columns of a table, from row w on: neighbours in memory are written one after the other."""
     left, right, n, m = line[LEFT], line[RIGHT], line[N], line[M]
     w, x, y, size = line[W], line[X], line[Y], line[SIZE]
     for b in range(size):
         row, factor = (w + b) * m, values[right + b]
         for i in range(n):
-            numbers[row + offsets[y + i]] = values[left + offsets[x + i] + b] * factor
+            table[row + offsets[y + i]] = values[left + offsets[x + i] + b] * factor
 
 
 def multiply(values, bits, codes, numbers, offsets, line):
@@ -222,7 +225,7 @@ def add(values, bits, codes, numbers, offsets, line):
             values[target + k * S + b] = 0.0
     for i in range(m):
         t, f = target + offsets[x + i], left + offsets[y + i]
-        weight = 1.0 if right else numbers[w + i]
+        weight = values[UNITY] if right else numbers[w + i]
         for b in range(size):
             values[t + b] += weight * values[f + b]
 
@@ -231,109 +234,120 @@ def rescale(values, bits, codes, numbers, offsets, line):
     """The largest product of each row, then its power of two, stand in the first unit of the tile; m says how."""
     target, left, n, m = line[TARGET], line[LEFT], line[N], line[M]
     size, suspect = line[SIZE], line[ROWS]
-    is_risky = m in (RESCALE_RISKY, LIFT_RISKY)
+    is_risky, smallest, most = m in (RESCALE_RISKY, LIFT_RISKY), values[SMALLEST], values[UNITY]
+    risky_top, bit, bias = bits[RISKY_TOP], bits[BIT], bits[BIAS]
     for b in range(size):
         values[b] = 0.0
     for p in range(n):
         t = target + p * S
         for b in range(size):
-            values[b] = max(values[b], values[t + b])
-    for b in range(size):  # the exponent of a positive double
-        taken = (bits[b] >> 52) - 1023 if values[b] != 0.0 else 0
-        bits[suspect + b] |= is_risky & (taken < RISKY_TOP)
+            f = values[t + b]
+            values[b] = f if f > values[b] else values[b]
+    for b in range(size):
+        is_zero = bits[b] == 0  # not by `values`: a loop that has both is not vectorised
+        taken = 0 if is_zero else (bits[b] >> bit) - bias  # the exponent of a positive number
+        bits[suspect + b] |= is_risky & (is_zero | (taken < risky_top))
         bits[left + b] += taken
-        bits[b] = (1023 - taken) << 52
+        bits[b] = (bias - taken) << bit
     for _ in range(n):
-        for b in range(size):
-            f = values[target + b] * values[b]
-            is_small = (f < SMALLEST_RESCALED) & ((f != 0.0) | is_risky)  # marked ones are negative
-            if m < LIFT_HERE:
-                bits[suspect + b] |= is_small
-            else:  # an upper bound, marked; one that has grown makes its row suspect
-                bits[suspect + b] |= f < -RECOVERED_SHARE
-                if is_small:
-                    f = -RECOVERED_SHARE if f < -RECOVERED_SHARE else -SMALLEST_RESCALED
-            values[target + b] = f
+        if m == LAST_HERE:
+            for b in range(size):
+                values[target + b] *= values[b]
+        else:
+            for b in range(size):
+                f = values[target + b] * values[b]
+                is_small = (f < smallest) & ((f != 0.0) | is_risky)  # marked ones are negative
+                if m < LIFT_HERE:
+                    bits[suspect + b] |= is_small
+                else:  # an upper bound, marked; one that outgrows the largest makes its row suspect
+                    bits[suspect + b] |= f < -most
+                    if is_small:
+                        f = max(min(f, -smallest), -most)
+                values[target + b] = f
         target += S
 
 
 def drop(values, bits, codes, numbers, offsets, line):
     """Marked products become zero."""
     target, n, size, suspect = line[TARGET], line[N], line[SIZE], line[ROWS]
+    zero, negligible = values[NOWHERE], values[NEGLIGIBLE]
     for b in range(size):
-        values[b], values[S + b] = 0.0, 0.0
+        values[b], values[S + b] = zero, zero
     for _ in range(n):
         for b in range(size):
             f = values[target + b]
             values[b], values[S + b] = max(values[b], f), min(values[S + b], f)
-            values[target + b] = max(f, 0.0)
+            values[target + b] = max(f, zero)
         target += S
     for b in range(size):  # what is dropped might count after all
-        bits[suspect + b] |= -values[S + b] > NEGLIGIBLE_SHARE * values[b]
+        bits[suspect + b] |= -values[S + b] > negligible * values[b]
 
 
 def mark(values, bits, codes, numbers, offsets, line):
     """What may have lost a part to underflow."""
     left, n, size, suspect = line[LEFT], line[N], line[SIZE], line[ROWS]
+    lowest = values[LOWEST]
     for _ in range(n):
         for b in range(size):
-            bits[suspect + b] |= values[left + b] < SMALLEST
+            bits[suspect + b] |= values[left + b] < lowest
         left += S
 
 
 def divide(values, bits, codes, numbers, offsets, line):
     """Ratios of flows to values."""
     target, left, right, n, size = line[TARGET], line[LEFT], line[RIGHT], line[N], line[SIZE]
+    zero = values[NOWHERE]
     for _ in range(n):
         for b in range(size):
             f = values[right + b]
-            values[target + b] = values[left + b] / f if f > 0.0 else 0.0
+            values[target + b] = values[left + b] / f if f > zero else zero
         target += S
         left += S
         right += S
 
 
-def dot(values, bits, codes, numbers, offsets, line):
+def dot(values, bits, codes, sums, offsets, line):
     """Sums over the rows for every pair of units, two by four, and what is left one by one."""
     left, right, n, m, w, size = line[LEFT], line[RIGHT], line[N], line[M], line[W], line[SIZE]
     whole_n, whole_m = n - n % TWO, m - m % FOUR
+    zero = values[NOWHERE]
     for k in range(n):
         f, i = left + k * S, w + k * m
         if k < whole_n and k % TWO == ZERO:
             for p in range(ZERO, whole_m, FOUR):
                 r, j = right + p * S, i + p
-                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = zero
                 for b in range(size):
                     r0, r1 = values[r + b], values[r + S + b]
                     r2, r3 = values[r + S2 + b], values[r + S3 + b]
                     f0, f1 = values[f + b], values[f + S + b]
                     a0, a1, a2, a3 = a0 + f0 * r0, a1 + f0 * r1, a2 + f0 * r2, a3 + f0 * r3
                     b0, b1, b2, b3 = b0 + f1 * r0, b1 + f1 * r1, b2 + f1 * r2, b3 + f1 * r3
-                numbers[j] += a0
-                numbers[j + ONE] += a1
-                numbers[j + TWO] += a2
-                numbers[j + THREE] += a3
+                sums[j] += a0
+                sums[j + ONE] += a1
+                sums[j + TWO] += a2
+                sums[j + THREE] += a3
                 j += m
-                numbers[j] += b0
-                numbers[j + ONE] += b1
-                numbers[j + TWO] += b2
-                numbers[j + THREE] += b3
+                sums[j] += b0
+                sums[j + ONE] += b1
+                sums[j + TWO] += b2
+                sums[j + THREE] += b3
         for p in range(whole_m if k < whole_n else ZERO, m):
-            r, total = right + p * S, 0.0
+            r, total = right + p * S, zero
             for b in range(size):
                 total += values[f + b] * values[r + b]
-            numbers[i + p] += total
+            sums[i + p] += total
 
 
-def dots(values, bits, codes, numbers, offsets, line):
+def dots(values, bits, codes, sums, offsets, line):
     """The same for m listed pairs."""
     left, right, m, w = line[LEFT], line[RIGHT], line[M], line[W]
     x, y, size = line[X], line[Y], line[SIZE]
     for i in range(m):
-        f, r, total = left + offsets[x + i], right + offsets[y + i], 0.0
+        f, r, total = left + offsets[x + i], right + offsets[y + i], values[NOWHERE]
         for b in range(size):
             total += values[f + b] * values[r + b]
-        numbers[w + i] += total
+        sums[w + i] += total
 
 
 def enter(values, bits, codes, numbers, offsets, line):
@@ -344,8 +358,9 @@ def enter(values, bits, codes, numbers, offsets, line):
 
 
 def scale(values, bits, codes, numbers, offsets, line):
-    """Powers down to 2**-2044: beyond them every product is 0 anyway."""
+    """Powers in two factors: beyond their range every product is 0 anyway."""
     target, left, right, n, size = line[TARGET], line[LEFT], line[RIGHT], line[N], line[SIZE]
+    bit, bias = bits[BIT], bits[BIAS]
     for b in range(size):
         bits[b] = 0
     for _ in range(n):
@@ -353,8 +368,10 @@ def scale(values, bits, codes, numbers, offsets, line):
             bits[b] += bits[right + b]
         right += S
     for b in range(size):
-        power = max(-2044, min(bits[b], 2046))
-        bits[b], bits[S + b] = (1023 + (power >> 1)) << 52, (1023 + power - (power >> 1)) << 52
+        power = max(2 - 2 * bias, min(bits[b], 2 * bias))
+        half = power >> 1
+        bits[b], bits[S + b] = (bias + half) << bit, (bias + power - half) << bit
+    for b in range(size):
         values[target + b] = values[left + b] * values[b] * values[S + b]
 
 

@@ -55,7 +55,7 @@ from pcircuit.kernels.packed import (
     WEIGHT,
     Packed,
 )
-from pcircuit.kernels.rescaling import LIFT_HERE, NO_RESCALE
+from pcircuit.kernels.rescaling import LIFT_HERE, LIFT_RISKY, NO_RESCALE
 
 BLOCK_BYTES = 600_000  # of products, sums, parameters and flows of a block; from 300,000 to 1,000,000 all are as fast
 MOST_KEPT = 5_000_000  # bytes of sums, parameters and flows that need no blocks: going up twice costs as much
@@ -130,7 +130,7 @@ class _Writer:
             left, step = target, STRIDE
             if how != NO_RESCALE:
                 self.write(ops.rescale, target, powers[c], 0, P, how)
-                lifted |= how >= LIFT_HERE
+                lifted |= how in (LIFT_HERE, LIFT_RISKY)
         if lifted:
             self.write(ops.drop, first, 0, 0, P)
 

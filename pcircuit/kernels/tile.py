@@ -1,6 +1,6 @@
 """Memory in which a program works: a group of tiles of rows, and the codes of their evidence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from pcircuit.kernels.engine import kernel, machine_code
 from pcircuit.kernels.operations import (
     EXPONENT,
     KIND,
+    LIMITS,
     NUMBERS,
     ONES,
     ROOT,
@@ -23,9 +24,11 @@ from pcircuit.kernels.operations import (
 )
 from pcircuit.kernels.packed import Packed
 from pcircuit.kernels.programs import Program
+from pcircuit.kernels.rescaling import limits_of
 from pcircuit.kernels.transpose import MISSING, transpose
 
 T = TypeVar("T")
+NO_SUMS = np.empty(0)  # of a pass that has none
 GROUP_CODES, MOST_TILES = 200_000, 16  # entries of a group, so that they stay in the cache; tiles
 BLOCK_CODES = 2_000_000  # entries where a program has parts, which read few columns at a time
 WORK = ("root_work", "unit_work", "flow_work")  # kinds of work spaces that circuits keep
@@ -40,7 +43,7 @@ class Work(NamedTuple):
     step: int
     rows: Any  # (tiles * step, V) uint16, the evidence as it comes
     codes: Any  # (tiles, V, STRIDE) uint16, C where missing
-    own: Floats  # (tiles, own units, STRIDE) what tiles have of their own
+    own: Any  # float64 or float32, (tiles, own units, STRIDE) what tiles have of their own
     wrong: Any  # (1,) uint64, whether an entry was out of range
     loaded: list[int]  # which rows of the data are there
     transpose: Callable[[int], None]  # so many rows
@@ -59,17 +62,23 @@ class Work(NamedTuple):
             self.own[tiles, WEIGHTS, :rest] = weights[whole:]
 
     def run(
-        self, packed: Packed, rows: int, edges: Floats, counts: Floats
+        self,
+        packed: Packed,
+        rows: int,
+        edges: Floats = NO_SUMS,
+        counts: Floats = NO_SUMS,
+        table: Any = NO_SUMS,
     ) -> tuple[Floats, Ints, Ints]:
         """Run the program for so many loaded rows; returns values of the root, powers of two, suspect rows.
 
-        Shapes: edges (numbers of the program,), counts (numbers of the program,).
+        Shapes: edges (numbers of the program,), counts (numbers of the program,), table (rows * units that are read,).
         """
         from pcircuit.kernels.jit import place
 
         self.own[: -(-rows // self.step), (EXPONENT, SUSPECT)] = 0.0
-        self.execute(*map(place, (packed.weights, packed.tables, edges, counts)), rows)
-        exponents = self.of_rows(EXPONENT, rows).view(np.int64)
+        arrays = packed.weights, packed.tables, edges, counts, table
+        self.execute(*map(place, arrays), rows)
+        exponents = self.of_rows(EXPONENT, rows).view(f"i{self.own.itemsize}")
         return self.of_rows(ROOT, rows), exponents, np.flatnonzero(self.of_rows(SUSPECT, rows))
 
     def load(self, circuit: Circuit, data: Evidence, start: int, stop: int) -> None:
@@ -92,23 +101,34 @@ def new_work(circuit: Circuit, packed: Packed, program: Program, most_bytes: flo
 
     V = circuit.num_variables
     width = -(-V // 4)
-    step = TILE_ROWS if 8 * program.units * TILE_ROWS <= most_bytes else TILE_ROWS // 2
+    dtype, limits = packed.weights.dtype, limits_of(packed)
+    whole = dtype.itemsize * program.units * TILE_ROWS
+    step = TILE_ROWS if whole <= most_bytes else TILE_ROWS // 2
     in_parts = len(program.ends) > 1
     most = (BLOCK_CODES, program.together) if in_parts else (GROUP_CODES, MOST_TILES)
     tiles = int(np.clip(most[0] // V // step, 1, most[1]))
     common, size = program.common * STRIDE, program.own * STRIDE
-    values = _aligned(common + size * tiles)
+    values = _aligned(common + size * tiles, dtype)
+    bits = values.view(f"i{dtype.itemsize}")
     values[ONES * STRIDE : (ONES + 1) * STRIDE] = 1.0
+    values[LIMITS * STRIDE :][:3] = np.exp2(
+        [limits.after_rescale, limits.negligible, limits.lowest]
+    )
+    bits[LIMITS * STRIDE :][3:6] = limits.risky_top, limits.exponent_bit, limits.bias
     rows = np.zeros((tiles * step, 4 * width), dtype=np.uint16)
     codes = np.zeros((tiles, 4 * width, STRIDE), dtype=np.uint16)
     flat, wrong = codes.reshape(-1), np.zeros(1, dtype=np.uint64)
     words, turned = rows.reshape(-1).view(np.uint64), flat.view(np.uint64)
     transposed = (words, packed.categories.astype(np.uint16), turned, flat, wrong)
     kinds = set(program.lines[::NUMBERS].tolist())
-    needed = [machine_code(one) if kind in kinds else None for one, kind in KIND.items()]
+    is_single = dtype == np.float32
+    needed = [
+        machine_code(one, is_single=is_single) if kind in kinds else None
+        for one, kind in KIND.items()
+    ]
     sizes = (len(program.ends), common, size, codes[0].size, step, common + SUSPECT * STRIDE)
     numbers = np.zeros(NUMBERS + 2, dtype=np.uint64), np.array(sizes, dtype=np.uint64)
-    memory = (flat, values, values.view(np.int64), *numbers)
+    memory = (flat, values, bits, *numbers)
     return Work(
         program,
         step,
@@ -144,8 +164,35 @@ def borrow(free: list[Work], program: Program, make: Callable[[], Work]) -> Work
     return work if work.program is program else make()
 
 
-def _aligned(size: int) -> Floats:
+def groups(
+    circuit: Circuit,
+    packed: Packed,
+    program: Program,
+    data: Evidence,
+    rows: tuple[int, int],
+    free: list[Any],
+    most_bytes: float,
+    *,
+    same_rows: bool = False,
+) -> Iterator[tuple[Work, int, int]]:
+    """Yield a work space with lo..hi of the rows loaded, lo and hi, one group after the other.
+
+    `same_rows`: the work spaces that are free have seen no other data.
+    """
+    work = borrow(free, program, lambda: new_work(circuit, packed, program, most_bytes))
+    start, stop = rows
+    for lo in range(start, stop, len(work.rows)):
+        hi = min(lo + len(work.rows), stop)
+        if not same_rows or work.loaded != [lo, hi]:
+            work.load(circuit, data, lo, hi)
+            work.loaded[:] = lo, hi
+        yield work, lo, hi
+    free.append(work)
+
+
+def _aligned(size: int, dtype: Any) -> Any:
     """(size,) zeros that begin at a cache line."""
-    array = np.zeros(size + LINE // 8)
-    skipped = -array.__array_interface__["data"][0] % LINE // 8
+    each = LINE // dtype.itemsize
+    array = np.zeros(size + each, dtype)
+    skipped = -array.__array_interface__["data"][0] % LINE // dtype.itemsize
     return array[skipped : skipped + size]
