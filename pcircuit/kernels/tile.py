@@ -1,7 +1,7 @@
 """Memory in which a program works: a group of tiles of rows, and the codes of their evidence."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from pcircuit.kernels.programs import Program
 from pcircuit.kernels.rescaling import limits_of
 from pcircuit.kernels.transpose import MISSING, transpose
 
-T = TypeVar("T")
 NO_SUMS = np.empty(0)  # of a pass that has none
 GROUP_CODES, MOST_TILES = 200_000, 16  # entries of a group, so that they stay in the cache; tiles
 BLOCK_CODES = 2_000_000  # entries where a program has parts, which read few columns at a time
@@ -155,15 +154,6 @@ def drop_work(circuit: Circuit) -> None:
         )  # a call that is under way in another thread has its own hold of the list
 
 
-def borrow(free: list[Work], program: Program, make: Callable[[], Work]) -> Work:
-    """One of the free work spaces for a program, or a new one; lists are safe to share between threads."""
-    try:
-        work = free.pop()
-    except IndexError:
-        return make()
-    return work if work.program is program else make()
-
-
 def groups(
     circuit: Circuit,
     packed: Packed,
@@ -179,7 +169,12 @@ def groups(
 
     `same_rows`: the work spaces that are free have seen no other data.
     """
-    work = borrow(free, program, lambda: new_work(circuit, packed, program, most_bytes))
+    try:  # lists are safe to share between threads
+        work = free.pop()
+    except IndexError:
+        work = None
+    if work is None or work.program is not program:
+        work = new_work(circuit, packed, program, most_bytes)
     start, stop = rows
     for lo in range(start, stop, len(work.rows)):
         hi = min(lo + len(work.rows), stop)
