@@ -164,10 +164,12 @@ def read(values, bits, codes, table, offsets, line):
     """Units into columns of a table, from row w on: neighbours in memory are written one after the other."""
     left, right, n, m = line[LEFT], line[RIGHT], line[N], line[M]
     w, x, y, size = line[W], line[X], line[Y], line[SIZE]
+    row = w * m
     for b in range(size):
-        row, factor = (w + b) * m, values[right + b]
+        factor = values[right + b]
         for i in range(n):
             table[row + offsets[y + i]] = values[left + offsets[x + i] + b] * factor
+        row += m
 
 
 def multiply(values, bits, codes, numbers, offsets, line):
