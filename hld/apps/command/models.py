@@ -53,7 +53,7 @@ def fit(args: argparse.Namespace) -> int:
         rng=args.seed,
         metric=args.metric,
         covariates=args.covariates,
-        schema=(given := _schema(args)),
+        schema=_schema(args),
     )
     options = reading_options(args)
     # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
@@ -67,9 +67,8 @@ def fit(args: argparse.Namespace) -> int:
             max_rows=args.max_rows,
             seed=args.seed,
             is_series=args.order is not None,
-            kinds=_kinds(args, given),
         )
-    LOG.info("learning %d of %d rows", len(table), num_rows)
+    LOG.info("learning from %d rows", num_rows)
     detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
@@ -97,16 +96,6 @@ def _schema(args: argparse.Namespace) -> Any:
     for column in (*known, *left_out, *dates):
         about[column.name] = column  # what is said last holds
     return TableSchema(tuple(about.values()))
-
-
-def _kinds(args: argparse.Namespace, given: Any) -> dict[str, str]:
-    """What columns are said to be."""
-    known = () if given is None else given.columns
-    return {
-        **{one.name: one.kind for one in known},
-        **dict.fromkeys(args.continuous or (), "continuous"),
-        **dict.fromkeys(args.categorical or (), "categorical"),
-    }
 
 
 def _read_schema(path: Any) -> Any:

@@ -12,16 +12,17 @@ import itertools
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hld.apps.serve.limits import Limits, Refusal
 from hld.apps.serve.pool import check_time
-from hld.tables.factored import object_cells, whole_cells
+from hld.tables.factored import Factored, object_cells, whole_cells
 from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.text_cells import Texts, as_fitted, mark_of_rows, text_rows
+from hld.tables.files.text_cells import as_fitted, text_rows
 from hld.tables.times import TIMES, as_seconds
 from hld.testing.summaries.summary import BatchSummary
 from pcircuit.io.archive import distinct_names
@@ -98,7 +99,7 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     header = FIRST_LINE.match(_text(body))[1]  # type: ignore[index]
     _bounded(1, 1 + max(map(header.count, SEPARATORS)), limits, most)
     try:
-        dialect = find_dialect(body[:SNIFFED], READ, "the body")
+        dialect = find_dialect(body[:SNIFFED], READ, "the body", partial(fitted_columns, encoder))
     except ValueError as error:
         message = OPTIONS.sub("", str(error))
         for words, own in WORDS.items():
@@ -109,10 +110,8 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     most_rows = min(limits.max_rows, limits.most_cells // len(names))
     rows = list(itertools.islice(text_rows(lines, dialect, "the body"), most_rows + 1))
     _bounded(len(rows), len(names), limits, most)
-    # the first number with a comma may come late
-    decimal = mark_of_rows(rows, dialect, fitted_columns(encoder, names)) or dialect.decimal
     return (
-        lambda name, cells, fitted: as_fitted(Texts(cells), fitted, decimal, MISSING),
+        lambda name, cells, fitted: as_fitted(Factored.of(cells), fitted, dialect.decimal, MISSING),
         dict(zip(names, zip(*rows, strict=True), strict=True)),
     )
 
