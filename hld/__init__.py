@@ -3,21 +3,17 @@
 Names are loaded when they are first used, so ``import hld`` costs little more than NumPy.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 import pcircuit
+from pcircuit import public_names as lazy
 
-if TYPE_CHECKING:  # what editors and type checkers see
+if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of a name
     # isort: off
     from hld import baselines as baselines, gchi2 as gchi2
     from hld.answers import plots as plots
     from hld.detector.comparing.audit import AuditResult as AuditResult, audit as audit
-    from hld.baselines.mmd import (
-        MMDResult as MMDResult,
-        MMDTest as MMDTest,
-        mmd_squared as mmd_squared,
-    )
+    from hld.baselines.mmd import MMDTest as MMDTest, mmd_squared as mmd_squared
     from hld.detector.chunks import judge_chunks as judge_chunks
     from hld.detector.comparing.two_sample import (
         TwoSampleResult as TwoSampleResult,
@@ -53,76 +49,18 @@ if TYPE_CHECKING:  # what editors and type checkers see
         select_nodes as select_nodes,
     )
 
-_NAMES = {  # module -> public names in it; the same for editors and type checkers above
-    "detector.comparing.audit": (
-        "AuditResult",
-        "audit",
-    ),
-    "baselines.mmd": (
-        "MMDResult",
-        "MMDTest",
-        "mmd_squared",
-    ),
-    "detector.comparing.two_sample": (
-        "TwoSampleResult",
-        "two_sample",
-    ),
-    "detector.chunks": ("judge_chunks",),
-    "detector.density": ("CircuitDensity",),
-    "detector.detector": (
-        "HLDDetector",
-        "load",
-        "save",
-    ),
-    "testing.planning.alternatives": ("Edit",),
-    "testing.planning.of_tables": (
-        "Plan",
-        "plan",
-    ),
-    "witnesses.result": ("HLDResult",),
-    "tables.schemas.encoder": ("TableEncoder",),
-    "tables.schemas.learn_schema": (
-        "calendar_columns",
-        "fit_encoder",
-        "learn_schema",
-    ),
-    "tables.schemas.quality": ("DataQuality",),
-    "tables.schemas.schema": (
-        "ColumnSchema",
-        "TableSchema",
-    ),
-    "testing.sequential.monitor": (
-        "Monitor",
-        "MonitorResult",
-    ),
-    "testing.summaries.of_tables": ("arrow_summarizer",),
-    "testing.summaries.summary": ("BatchSummary",),
-    "testing.goodness_of_fit": ("HLDTest",),
-    "testing.many_batches": (
-        "BatchesResult",
-        "test_batches",
-    ),
-    "features.distances": ("distance", "likelihood_vectors"),
-}
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
-_FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
-_MODULES = {"baselines": "baselines", "gchi2": "gchi2", "plots": "answers.plots"}
-__all__ = sorted([*_HOME, *_FROM_PCIRCUIT, *_MODULES])
+_HOME = lazy.homes_of(__file__)
+_MODULES = ("baselines", "gchi2", "plots")
+__all__ = sorted(_HOME)
 __version__ = pcircuit.__version__
+
 
 if not TYPE_CHECKING:  # who checks types would believe in any name
 
     def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            return importlib.import_module(f"hld.{_MODULES[name]}")
-        if name in _FROM_PCIRCUIT:
-            return getattr(pcircuit, name)
-        if name not in _HOME:
-            raise AttributeError(f"module 'hld' has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"hld.{_HOME[name]}"), name)
-        globals()[name] = value
+        globals()[name] = value = lazy.loaded("hld", name, _HOME, _MODULES)
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME, *_FROM_PCIRCUIT, *_MODULES])
+    return sorted({*globals(), *_HOME})

@@ -3,10 +3,11 @@
 Names are loaded when they are first used, so ``import pcircuit`` costs little more than NumPy.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # what editors and type checkers see
+import pcircuit.public_names as lazy
+
+if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of a name
     # isort: off
     from pcircuit import leaves as leaves
     from pcircuit.circuit import Circuit as Circuit, Mixture as Mixture
@@ -112,151 +113,18 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.kernels.engine import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
 
-_NAMES = {  # module -> public names in it; the same for editors and type checkers above
-    "circuit": (
-        "Circuit",
-        "Mixture",
-    ),
-    "io.circuit_file": (
-        "load",
-        "load_mixture",
-        "save",
-        "save_mixture",
-    ),
-    "io.dot": ("write_dot",),
-    "io.jpc": (
-        "read_jpc",
-        "write_jpc",
-    ),
-    "io.logic": ("read_jlc",),
-    "io.psdd": (
-        "read_psdd",
-        "write_psdd",
-    ),
-    "io.spn": (
-        "read_spn",
-        "write_spn",
-    ),
-    "io.uai": ("read_uai",),
-    "io.vtree_file": (
-        "read_vtree",
-        "write_vtree",
-    ),
-    "inference.flows": (
-        "Flows",
-        "expected_flows",
-    ),
-    "inference.likelihood": ("log_likelihood",),
-    "inference.sampling": ("sample",),
-    "inference.scores": (
-        "mean_score",
-        "scores",
-    ),
-    "inference.unit_likelihoods": (
-        "mean_node_likelihoods",
-        "node_likelihoods",
-        "select_nodes",
-    ),
-    "learning.choosing.learn": ("learn",),
-    "learning.choosing.search": ("LearnSearch",),
-    "learning.chow_liu": (
-        "chow_liu_circuit",
-        "chow_liu_tree",
-    ),
-    "learning.em": (
-        "EMSteps",
-        "fit_em",
-        "fit_mixture",
-        "maximize",
-    ),
-    "learning.start_circuits": (
-        "hclt",
-        "hmm",
-        "rat_spn",
-    ),
-    "moments.expected_units": ("expected_node_likelihoods",),
-    "moments.moments": (
-        "Moments",
-        "exact_moments",
-    ),
-    "operations.conditions": (
-        "condition",
-        "log_probability",
-        "normalize",
-    ),
-    "operations.entropy": (
-        "cross_entropy",
-        "entropy",
-        "kl_divergence",
-        "mutual_information",
-    ),
-    "operations.explanations": (
-        "latent_posterior",
-        "shapley_values",
-    ),
-    "operations.functions": (
-        "covariance",
-        "expectation",
-        "linear_moments",
-        "sum_distribution",
-        "sum_indicator",
-        "variance",
-    ),
-    "operations.marginals": (
-        "marginal_tables",
-        "marginalize",
-        "pairwise_tables",
-        "subcircuit",
-    ),
-    "operations.most_probable": ("most_probable_state",),
-    "operations.products": (
-        "mixture",
-        "multiply",
-        "overlap",
-        "power",
-    ),
-    "operations.properties": (
-        "properties",
-        "prune",
-    ),
-    "pictures.circuits": (
-        "plot_circuit",
-        "plot_vtree",
-        "write_html",
-    ),
-    "pictures.description": ("describe",),
-    "pictures.learning": (
-        "plot_learning",
-        "write_learning_html",
-    ),
-    "pictures.moments": (
-        "plot_covariance",
-        "plot_eigenvalues",
-    ),
-    "regions": (
-        "InnerRegion",
-        "InputRegion",
-        "StructureError",
-    ),
-    "kernels.engine": ("warm_up",),
-    "vtree": ("VTree",),
-}
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = {"leaves": "leaves"}
-__all__ = sorted([*_HOME, *_MODULES])
+_HOME = lazy.homes_of(__file__)
+_MODULES = ("leaves",)
+__all__ = sorted(_HOME)
 __version__ = "0.1.0"
+
 
 if not TYPE_CHECKING:  # who checks types would believe in any name
 
     def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            return importlib.import_module(f"pcircuit.{name}")
-        if name not in _HOME:
-            raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
-        globals()[name] = value
+        globals()[name] = value = lazy.loaded("pcircuit", name, _HOME, _MODULES)
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_MODULES})
+    return sorted({*globals(), *_HOME})

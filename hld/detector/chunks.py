@@ -28,10 +28,12 @@ from hld.detector.estimator import check_fitted
 from hld.references.group_statistics import joined_cells
 from hld.tables.cells import read_table
 from hld.tables.schemas.encoding import EncodingReport
-from hld.testing.row_sums import RowSums, RowTotals
+from hld.testing.row_sums import RowSums, row_sums
 from hld.witnesses.result import HLDResult, with_quality
 from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_fraction
+
+PART = 2**32  # between the seeds of parts that are summed by themselves
 
 
 def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.05) -> HLDResult:
@@ -108,31 +110,33 @@ def facts_of_chunks(
     detector: HLDDetector, chunks: Iterable[Any], part: int = 0
 ) -> ChunkFacts | None:
     """What a test needs of a part of the rows."""
-    sums, found, counts = RowSums(detector.test_, part=part), None, None
+    sums: RowSums | None = None
+    found: EncodingReport | None = None
+    counts = None
+    rng = np.random.default_rng([0, 2, part])
     absent: set[str] = set(detector.encoder_.names)
     extra: set[str] = set()
     for chunk in chunks:
         table = read_table(chunk)
         marks = new_marks(detector, table.num_rows)
         codes, report, not_there, new = detector.encoder_.encode_counting(table, marks)
-        sums.add(test_rows(detector, table, codes))
+        first = part * PART + (0 if sums is None else sums.num_rows)
+        rows = test_rows(detector, table, codes)
+        sums = _added(sums, row_sums(detector.test_, rows, rng, first))
         counts = _added(counts, batch_profile(detector, codes, marks))
         found = _added(found, report)
         absent, extra = absent & set(not_there), extra | set(new)
-    return (
-        None
-        if found is None
-        else ChunkFacts(sums.totals(), counts, found, frozenset(absent), frozenset(extra))
-    )
+    if sums is None or found is None:
+        return None
+    return ChunkFacts(sums, counts, found, frozenset(absent), frozenset(extra))
 
 
 def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDResult:
     """The verdict on all rows."""
-    sums = RowSums.of(detector.test_, facts.rows)
     held = held_of(detector, None)
     quality = quality_of(detector, facts.report, set(facts.absent), sorted(facts.extra), held)
     result = with_quality(
-        lambda level: detector.test_.judge_sums(sums, level),
+        lambda level: detector.test_.judge_sums(facts.rows, level),
         quality,
         alpha,
         witnesses_of(detector, held, facts.counts),
@@ -144,7 +148,7 @@ def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDRe
 class ChunkFacts:
     """What a test needs of some rows; that of more rows is the sum."""
 
-    rows: RowTotals
+    rows: RowSums
     counts: Any
     report: EncodingReport
     absent: frozenset[str]
