@@ -12,20 +12,20 @@ if TYPE_CHECKING:  # what editors and type checkers see
     # isort: off
     from hld import baselines as baselines, gchi2 as gchi2
     from hld.answers import plots as plots
-    from hld.detector.comparing.audit import AuditResult as AuditResult, audit as audit
+    from hld.detector.audit import AuditResult as AuditResult, audit as audit
     from hld.baselines.mmd import (
         MMDResult as MMDResult,
         MMDTest as MMDTest,
         mmd_squared as mmd_squared,
     )
     from hld.detector.chunks import judge_chunks as judge_chunks
-    from hld.detector.comparing.two_sample import (
+    from hld.detector.two_sample import (
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,
     )
-    from hld.detector.density import CircuitDensity as CircuitDensity
     from hld.detector.detector import HLDDetector as HLDDetector
     from hld.detector.detector import load as load, save as save
+    from hld.detector.estimator import CircuitDensity as CircuitDensity
     from hld.testing.planning.alternatives import Edit as Edit
     from hld.testing.planning.of_tables import Plan as Plan, plan as plan
     from hld.witnesses.result import HLDResult as HLDResult
@@ -54,7 +54,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     )
 
 _NAMES = {  # module -> public names in it; the same for editors and type checkers above
-    "detector.comparing.audit": (
+    "detector.audit": (
         "AuditResult",
         "audit",
     ),
@@ -63,12 +63,12 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "MMDTest",
         "mmd_squared",
     ),
-    "detector.comparing.two_sample": (
+    "detector.two_sample": (
         "TwoSampleResult",
         "two_sample",
     ),
     "detector.chunks": ("judge_chunks",),
-    "detector.density": ("CircuitDensity",),
+    "detector.estimator": ("CircuitDensity",),
     "detector.detector": (
         "HLDDetector",
         "load",

@@ -20,7 +20,7 @@ import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from hld.answers.reports.page import STYLE
+from hld.answers.reports import STYLE
 from hld.apps.serve.guard import Guard
 from hld.apps.serve.limits import Limits, Refusal, refusal_of
 from hld.apps.serve.models import Models

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hld.answers.for_programs import plain_json
-from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports import batch_report
 from hld.apps.serve.limits import Limits, Refusal
 from hld.apps.serve.models import LoadedModel, trial_table
 from hld.apps.serve.pool import check_time

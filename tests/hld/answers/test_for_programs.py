@@ -83,7 +83,7 @@ def test_a_frame_has_a_row_for_each_column_and_the_same_names_without_any():
     frame, none = columns_frame((shift("a", 0.7), shift("b", None))), columns_frame(())
     assert list(frame.columns) == list(none.columns)
     assert (len(frame), len(none)) == (2, 0)
-    assert frame["column"].tolist() == ["a", "b"]
+    assert frame["name"].tolist() == ["a", "b"]
     assert frame["direction"].tolist() == ["higher", ""]
     numbers = frame[["kind", "pvalue", "adjusted_pvalue", "difference"]].to_numpy().tolist()
     assert numbers == [["integer", 0.01, 0.02, 0.25]] * 2

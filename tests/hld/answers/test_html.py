@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.answers import html
+from hld.answers import reports as html
 from hld.answers.column_shifts import ColumnShift
 from hld.answers.plots import MOST_LEVELS, draw_columns, shown_levels
 
@@ -61,19 +61,6 @@ def test_names_of_levels_end_before_their_bars(label, shown, is_squeezed):
     ).groups()
     assert (text, title) == (shown, label)
     assert ("textLength" in attributes) is is_squeezed
-
-
-def test_p_values_have_digits_enough_to_show_that_a_calm_column_is_above_the_level():
-    half = np.array([0.5, 0.5])
-    calm, moved = (
-        ColumnShift(name, "categorical", ("a", "b"), half, half, 0.0, p, p, None)
-        for name, p in (("calm", 0.05004), ("moved", 0.04996))
-    )
-    text = html.columns_table([calm, moved], 0.05)
-    assert re.findall('<tr class="(\\w+)".*?<td>(.*?)</td>', text) == [
-        ("calm", "p = 0.05004"),
-        ("moved", "p = 0.05"),
-    ]
 
 
 def column(expected, observed):

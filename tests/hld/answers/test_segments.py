@@ -10,8 +10,7 @@ from scipy.stats import false_discovery_control
 
 import hld
 import hld.answers.segments as segments_module
-from hld.answers.reports.batch_report import batch_report
-from hld.answers.reports.segments_report import segments_report
+from hld.answers.reports import batch_report, segments_report
 
 
 def table(rng, n):
@@ -215,8 +214,8 @@ def test_a_dependence_is_that_of_its_columns_also_where_one_before_them_is_hidde
     assert found.reject.tolist() == [False, True]
     shifted = found.results[1]
     assert shifted.largest_dependence.columns == (1, 2)
-    assert "the dependence of a and b is weaker than in the reference: " in str(shifted)
-    assert "The dependence of a and b is weaker" in batch_report(detector, shifted)
+    assert "the dependence of a and b is not that of the reference: " in str(shifted)
+    assert "The dependence of a and b is not that" in batch_report(detector, shifted)
 
 
 def test_forms(detector, visits):
@@ -224,15 +223,10 @@ def test_forms(detector, visits):
     values = found.to_dict()
     assert json.loads(json.dumps(values)) == values
     assert [one["columns"] for one in values["segments"][7]["moved"]] == [["x"]]
-    assert found.to_frame()["shift"].tolist() == found.reject.tolist()
+    assert found.to_frame()["reject"].tolist() == found.reject.tolist()
     from hld.answers.plots import new_figure
 
     assert found.plot(new_figure((4, 3)).add_subplot()).get_ylabel() == "adjusted p-value"
-    ax = replace(found, labels=("$0-$10", *found.labels[1:-1], "$^$")).plot(
-        new_figure((4, 3)).add_subplot()
-    )
-    ax.figure.canvas.draw()  # dollars are no formula
-    assert ax.get_xlabel() == "segment of shop, $0-$10 to $^$"
 
 
 def test_labels_can_be_given_and_be_missing(detector, visits):

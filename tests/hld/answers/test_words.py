@@ -11,10 +11,9 @@ import hld
 from hld.answers.column_shifts import ColumnShift
 from hld.answers.pair_shifts import PairShift
 from hld.answers.plots import draw_columns, new_figure
-from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports import batch_report
 from hld.answers.words import (
     column_lines,
-    familiar_lines,
     least_text,
     p_text,
     pair_lines,
@@ -80,41 +79,22 @@ def test_a_dependence_that_few_rows_show_is_told():
     assert found.reject
     assert found.pairs == ()  # twelve rows are too few for a table of two groups by two
     (line,) = [line for line in str(found).splitlines() if "dependence" in line]
-    assert line.startswith("the dependence of a and b is weaker than in the reference: p = ")
+    assert line.startswith("the dependence of a and b is not that of the reference: p = ")
     assert (
-        f"The dependence of a and b is weaker than in the reference: {line.split(': ')[1][:8]}"
+        f"The dependence of a and b is not that of the reference: {line.split(': ')[1][:8]}"
         in batch_report(detector, found)
     )
     calm = detector.test(rows[24:36])
     assert "dependence" not in str(calm)
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.0, "between other values"), (0.5, "weaker")])
-def test_a_dependence_that_was_reversed_is_not_said_to_be_weaker(share, said):
-    rng = np.random.default_rng(7)
-    first, a = rng.integers(0, 2, size=1000), rng.integers(0, 2, size=24)
-    rows = pd.DataFrame(
-        {
-            "a": first,
-            "b": np.where(rng.random(1000) < 0.97, first, 1 - first),
-            "c": rng.integers(0, 3, size=1000),
-        }
-    )
-    detector = hld.HLDDetector(num_epochs=8, num_latents=2, num_resamples=99).fit(rows)
-    own = pd.DataFrame(
-        {"a": a, "b": np.where(rng.random(24) < share, a, 1 - a), "c": rng.integers(0, 3, 24)}
-    )
-    (line,) = [line for line in str(detector.test(own)).splitlines() if "dependence" in line]
-    assert line.startswith(f"the dependence of a and b is {said} than in the reference: p = ")
-
-
 def test_frame_notebook_and_picture(result):
     frame = result.to_frame()
-    assert frame["column"].tolist()[0] == "x"
+    assert frame["name"].tolist()[0] == "x"
     assert frame.loc[0, "direction"] == "higher"
     view = result._repr_html_()
     assert "&lt;kind&gt;" in view or "<kind>" not in view
-    assert '<th scope="row">x</th>' in view
+    assert '<th scope="row" class="day">x</th>' in view
     figure = result.plot(top=2)
     assert len(figure.axes) == 2
     assert "x, adjusted p" in figure.axes[0].get_title(loc="left")
@@ -147,28 +127,6 @@ def test_columns_of_unshifted_batches_are_called_as_rarely_as_the_level_says(det
     assert called <= binom.ppf(1 - 1e-4, 30, 0.1)
 
 
-def test_rows_that_were_learned_from_are_told_by_how_few_of_their_values_are_new():
-    """A column of hundreds of cities: half of the held-out rows have one that learning did not see."""
-    rng = np.random.default_rng(3)
-
-    def visits(n):
-        cities = [f"c{number}" for number in rng.zipf(1.4, n) % 5000]
-        return pd.DataFrame({"city": cities, "kind": rng.integers(0, 3, n)})
-
-    train = visits(1500)
-    detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(train)
-    said = "few values are new to the model in city, fewer than in rows held out"
-    assert said in str(detector.test(train))
-    assert said not in str(detector.test(visits(1500)))
-    for lacking in (visits(800).drop(columns="city"), visits(800).assign(city=None)):
-        assert said not in str(detector.test(lacking))
-    lines = str(detector.test(visits(800).drop(columns="city"))).splitlines()
-    assert lines[1] == "column 'city' is not in the batch"
-    moved = visits(600).assign(city="c1")  # fewer new ones, too, but that is not most of it
-    assert detector.test(moved).reject
-    assert said not in str(detector.test(moved))
-
-
 def test_names_and_levels_of_any_text_stay_in_their_lines():
     rng = np.random.default_rng(0)
     words = np.array(["x\ny", "z", "tab\tq", "w" * 200], dtype=object)
@@ -189,27 +147,6 @@ def test_names_and_levels_of_any_text_stay_in_their_lines():
     lines = str(detector.schema_).split("\n")
     assert [line.split()[0] for line in lines] == ["column", "a\\nb", "n" * 56, "y"]
     assert max(map(len, lines)) < 200
-
-
-def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
-    def shift(observed):
-        expected, observed = np.array([0.5, 0.4, 0.1, 0.0]), np.array(observed)
-        return ColumnShift(
-            "c",
-            "categorical",
-            ("(unseen)", "b", "(unseen)", "(missing)"),
-            expected,
-            observed,
-            float(np.abs(expected - observed).sum() / 2),
-            1e-9,
-            1e-9,
-            None,
-        )
-
-    assert familiar_lines((shift([0.0, 0.9, 0.1, 0.0]),), 0.05) == []
-    assert familiar_lines((shift([0.55, 0.45, 0.0, 0.0]),), 0.05)[0].startswith(
-        "few values are new to the model in c"
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """Tables of all kinds as rows to be taken from."""
 
 import collections
-import datetime
 
 import numpy as np
 import pytest
 
-from hld.detector.comparing.adapters import column_of, num_rows, pvalue_function, take
-from hld.detector.comparing.audit import has_level
+from hld.detector.audit import column_of, num_rows, pvalue_function, take
 
 NUMBERS, WORDS = np.array([3, 1, 4, 1, 5]), np.array(["a", "b", "c", "d", "e"], dtype=object)
 
@@ -71,18 +69,6 @@ def test_cells_of_mappings_stay_what_they_are():
     assert taken["masked"].tolist() == [3, None, 1]
     assert list(taken["flags"]) == [3, None, True]
     assert column_of(taken, "mixed").tolist() == [2.5, "a", 1]
-
-
-@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
-def test_times_of_any_unit_are_times_and_not_the_nanoseconds_of_them(unit):
-    days = np.array(["2024-01-01", "2024-01-02", "NaT"], dtype=f"M8[{unit}]")
-    record = np.zeros(3, dtype=[("day", days.dtype), ("n", "i4")])
-    record["day"] = days
-    for table, name in (({"day": days}, "day"), (days[:, None], 0), (record, "day")):
-        cells = column_of(table, name)
-        assert has_level(cells, "2024-01-01").tolist() == [True, False, False]
-        assert cells[2] is None
-    assert column_of({"d": days - days[0]}, "d")[1] == datetime.timedelta(days=1)
 
 
 def test_rows_that_name_their_cells_have_columns_with_these_names():

@@ -10,16 +10,14 @@ import pytest
 from scipy.stats import binom
 
 import hld
-from hld.answers.reports.segments_report import audit_report
-from hld.detector.comparing.adapters import column_of, pvalue_of
-from hld.detector.comparing.audit import AuditResult, AuditRow, too_often
+from hld.answers.reports import audit_report
+from hld.detector.audit import AuditResult, AuditRow, column_of, pvalue_of, too_often
 
 
 class Fitted:
-    """A detector with fit and predict, in the style of others."""
+    """A detector with predict, in the style of others."""
 
-    def fit(self, table):
-        """Keep the mean."""
+    def __init__(self, table):
         self.mean = np.mean(table, axis=0)
 
     def predict(self, batch):
@@ -36,11 +34,10 @@ def liberal(batch):
 def test_who_keeps_the_level_is_told_from_who_does_not():
     table = np.random.default_rng(0).random((6000, 2))
     found = hld.audit(
-        {"fitted": Fitted(), "liberal": liberal},
+        {"fitted": Fitted(table[:3000]), "liberal": liberal},
         table[3000:],
         sizes=[20, 100],
         num_batches=60,
-        train=table[:3000],
     )
     assert found.keeps_level == {"fitted": True, "liberal": False}
     assert [row.is_reused for row in found.rows if row.situation == "random rows"] == [

@@ -14,7 +14,7 @@ import hld
     ("table", "said"),
     [
         (np.arange(6).reshape(6, 1) % 2, "the smallest p-value of a single row"),
-        ([[f"id {i}", i % 2] for i in range(200)], "columns that only tell rows apart"),
+        ([[f"id {i}", i % 2] for i in range(200)], "columns that are left out: 'x0'"),
     ],
 )
 def test_warnings_point_at_the_call(table, said):

@@ -308,6 +308,7 @@ def test_a_series_without_any_change_is_not_said_to_be_dependent():
 def test_fit_names_the_columns_in_which_stretches_are_dependent():
     rows = uneven(6000, np.append(np.zeros(19), 0.98), np.random.default_rng(13))
     with pytest.warns(
-        UserWarning, match="of up to 64 of 3000 rows, which are still dependent in 'x19', whose own"
+        UserWarning,
+        match="of up to 64 of 3000 rows, which are still dependent in 'x19', so p-values",
     ):
         hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
