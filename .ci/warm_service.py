@@ -9,7 +9,7 @@ import hld
 import pcircuit
 from hld.apps.serve.limits import Limits
 from hld.apps.serve.models import Models
-from hld.apps.serve.work import observe_rows, warm_up
+from hld.apps.serve.work import warm_up
 
 pcircuit.warm_up()
 rng = np.random.default_rng(0)
@@ -20,9 +20,9 @@ with tempfile.TemporaryDirectory() as folder:
     hld.HLDDetector(num_epochs=2).fit(table).save(path)
     models = Models({"small": path}, state=folder)
     model = models.loaded["small"]
-    warm_up([model], Limits())
+    warm_up(model, Limits())
     codes = model.detector.encoder_.encode(table)[0]
-    observe_rows(model, (codes, None), {}, None)
+    model.watch.observe(codes)
     codes[:5, 0] = -1  # holes have kernels of their own
-    observe_rows(model, (codes, None), {}, None)
+    model.watch.observe(codes)
 print("kernels compiled")

@@ -122,13 +122,12 @@ def request():
     import pandas
 
     from hld.apps.serve.limits import Limits
-    from hld.apps.serve.work import judge_table
+    from hld.apps.serve.work import Batch, judge
 
     detector, drawn = fitted(has_holes=True)
-    results = SimpleNamespace(keep=lambda result: "id")
-    model = SimpleNamespace(detector=detector, name="model", digest="", results=results)
-    body = as_csv(drawn(1, 100)).encode()
-    own = seconds(lambda: judge_table(model, body, "csv", 0.05, "full", Limits()))
+    model, body = SimpleNamespace(detector=detector), as_csv(drawn(1, 100)).encode()
+    batch = Batch(body, "csv", 0.05)
+    own = seconds(lambda: judge(model, batch, "full", {}, Limits()))
     read = seconds(lambda: pandas.read_csv(io.BytesIO(body)))
     return "request with 100 rows and holes, full answer", own, "pandas.read_csv of it", read
 

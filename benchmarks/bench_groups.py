@@ -1,10 +1,9 @@
 """Batches that differ by nature: level of the test among groups, beside the test against independent rows.
 
-    HLD_DATA=... python -m benchmarks.bench_groups                  prints the tables of benchmarks/groups.md
+    HLD_DATA=... python -m benchmarks.bench_groups                  prints the table of benchmarks/groups.md
 
-* real      Covertype by soil type, and with wilderness area, Census-Income by industry and occupation: a batch is 200
-            rows of one group, which was neither learned from nor is among those of the reference
-* columns   means of groups with heavy tails, one cause of four columns: how often any unmoved column is called moved
+Covertype by soil type, and with wilderness area, Census-Income by industry and occupation: a batch is 200 rows of one
+group, which was neither learned from nor is among those of the reference.
 """
 
 import os
@@ -15,39 +14,15 @@ import warnings
 import numpy as np
 
 import hld
-from hld.laws.exchangeable import ranked_parts
-
-from .measure import markdown, show
 
 ALPHA = 0.05
 
 
 def main() -> None:
-    """Print all tables."""
+    """Print the table."""
     warnings.simplefilter("ignore")
-    columns()
-    if os.environ.get("HLD_DATA"):
-        for name, table, labels in (*covertype(), *census()):
-            real(name, table, labels)
-
-
-def columns(trials: int = 2000) -> None:
-    """Draws in which a column that has not moved is called moved, without and with a moved column beside it."""
-    parts = [np.array([0]), np.array([1, 2, 3]), np.array([4, 5]), np.array([6])]
-    print(markdown(["groups", "none moved", "one moved far", "which is found"]), end="")
-    for G in (5, 19, 99):
-        rng, cells = np.random.default_rng(G), []
-        for away in (0.0, 200.0):
-            called, found = 0, 0
-            for _ in range(trials):
-                means = rng.standard_t(3, size=(G + 1, 1)) + rng.standard_t(4, size=(G + 1, 7))
-                means *= np.array([1, 0.1, 0.3, 0.2, 10, 1, 0])
-                means[0, parts[2]] += away
-                adjusted = ranked_parts(means[0], means[1:], parts)[1]
-                called += adjusted[[0, 1, 3] if away else [0, 1, 2, 3]].min() <= ALPHA
-                found += adjusted[2] <= ALPHA
-            cells += [called / trials] + [found / trials] * (away > 0)
-        show(G, *(f"{cell:.3f}" for cell in cells))
+    for name, table, labels in (*covertype(), *census()):
+        real(name, table, labels)
 
 
 def real(name, table, labels, *, size=200, most=600, splits=75, fresh=4) -> None:

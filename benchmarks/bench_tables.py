@@ -34,9 +34,9 @@ FEWEST, MOST = 30, 50_000  # rows of a table
 RARE, LEAST_DISTINCT, MOST_DISTINCT = 0.2, 10, 20
 
 
-def main(description: str, of_file, report) -> None:
-    """Export, run or report; what is done with one table is `of_file`."""
-    parser = argparse.ArgumentParser(description=description.partition("\n")[0])
+def main() -> None:
+    """Export, run or report."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("export").add_argument("folder", type=pathlib.Path)
     run = commands.add_parser("run")
@@ -48,7 +48,7 @@ def main(description: str, of_file, report) -> None:
     if options.command == "export":
         return export(options.folder)
     if options.command == "run":
-        study(options.folder, options.output, options.most, of_file)
+        study(options.folder, options.output, options.most)
     return report(json.loads(options.output.read_text()))
 
 
@@ -71,8 +71,8 @@ def export(folder: pathlib.Path) -> None:
                 table.to_csv(folder / f"{package}.{item.removesuffix('.pkl')}.csv", index=False)
 
 
-def study(folder: pathlib.Path, output: pathlib.Path, most: int | None, of_file) -> None:
-    """What `of_file` finds in the files of tables that are not done, until there are so many."""
+def study(folder: pathlib.Path, output: pathlib.Path, most: int | None) -> None:
+    """What is found in the files of tables that are not done, until there are so many."""
     found = json.loads(output.read_text()) if output.exists() else []
     done = {one["name"] for one in found}
     for path in sorted(
@@ -82,7 +82,7 @@ def study(folder: pathlib.Path, output: pathlib.Path, most: int | None, of_file)
             break
         if path.suffix in (".csv", ".parquet") and path.stem not in done:
             done.add(path.stem)
-            found.append(of_file(path))
+            found.append(of_table(path))
             output.write_text(json.dumps(found, default=float))
 
 
@@ -225,4 +225,4 @@ def report(found) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, of_table, report)
+    main()

@@ -1,16 +1,15 @@
 """Two months of a shop's orders as people have them: does the command line find the six bad days of the second?
 
-    python -m benchmarks.orders [--seed 0] [--table shop] [--folder FOLDER] [--peer evidently=PYTHON]
+    python -m benchmarks.orders [--seed 0] [--table shop] [--folder FOLDER]
 
 The table has 21 columns and 30,000 rows: dates, running numbers, identifiers, money and weights as text, rare levels,
-holes, a free text.  The first month is learned.  Each day of the second is tested in six ways:
+holes, a free text.  The first month is learned.  Each day of the second is tested in five ways:
 
     defaults     hld fit, hld test --by day
     advice       the same with each flag that the messages of that fit name
     groups       hld fit --groups day
     time         hld fit --order time
     monitor      hld monitor, on the second month as one stream from the first bad day on, and on the days before
-    peers        Evidently (a report a day) and NannyML (days as chunks), each in its own Python, if given
 
 Printed are the bad days found, the other days called, the exit statuses and the seconds.
 """
@@ -185,7 +184,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--table", choices=("shop", "rides"), default="shop")
     parser.add_argument("--folder", type=pathlib.Path)
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -222,49 +220,6 @@ def compare(options: argparse.Namespace, folder: pathlib.Path) -> None:
             print(errors, output, sep="\n")
         status, called, more = by_day(model, second, day)
         show(name, called, bad, f"status {status}, fit {seconds:.1f} s, test {more:.1f} s")
-    for name, python in (one.split("=", 1) for one in options.peer):
-        begin = time.perf_counter()
-        done = subprocess.run(
-            [python, "-W", "ignore", "-c", PEERS[name], str(first), str(second), day],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            print(f"{name:<12} failed: {done.stderr.strip()[-300:]}")
-            continue
-        called = set(json.loads(done.stdout.strip().split("\n")[-1]))
-        show(name, called, bad, f"{time.perf_counter() - begin:.1f} s")
-
-
-# a day is called where the preset says so: more than half of the columns drift
-PEERS = {
-    "evidently": """
-import json, sys
-import pandas as pd
-from evidently import Report
-from evidently.presets import DataDriftPreset
-first, second = (pd.read_csv(path) for path in sys.argv[1:3])
-called = []
-for day, rows in second.groupby(sys.argv[3]):
-    found = Report([DataDriftPreset()]).run(rows, first).dict()["metrics"][0]
-    if found["value"]["share"] >= found["config"]["drift_share"]:
-        called.append(day)
-print(json.dumps(called))
-""",
-    "nannyml": """
-import json, sys
-import nannyml
-import pandas as pd
-first, second = (pd.read_csv(path) for path in sys.argv[1:3])
-day = sys.argv[3]
-names = [name for name in first if name != day]
-calculator = nannyml.UnivariateDriftCalculator(names, timestamp_column_name=day, chunk_period="D").fit(first)
-found = calculator.calculate(second).filter(period="analysis").to_df()
-alerts = found[[one for one in found.columns if one[-1] == "alert"]].any(axis=1)
-print(json.dumps(found[("chunk", "chunk", "key")][alerts].tolist()))
-""",
-}
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def check_whole_number(
     if value is None and none is not None:
         return None
     try:
-        if isinstance(value, (bool, np.bool_, np.ma.MaskedArray)):
+        if isinstance(value, (bool, np.bool_)) or is_masked(value):
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
         if (least is None or number >= least) and (most is None or number <= most):
@@ -137,11 +137,7 @@ def check_number(
     below: float | None = None,
 ) -> float:
     """`value` as a float, refused unless it is a finite real number in an interval."""
-    if (
-        isinstance(value, np.ndarray)
-        and value.ndim == 0
-        and not isinstance(value, np.ma.MaskedArray)
-    ):
+    if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     wrong: type[Exception] = TypeError
     if is_real(value) and not isinstance(value, bool):
@@ -187,7 +183,7 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
     """A random generator from a seed or a generator."""
     wrong: type[Exception] = TypeError
     try:
-        if not isinstance(rng, (bool, np.bool_, np.ma.MaskedArray)):
+        if not isinstance(rng, (bool, np.bool_)) and not is_masked(rng):
             return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         wrong = type(error) if type(error) is ValueError else TypeError
@@ -266,39 +262,36 @@ def check_integers(
 
 
 def as_array(values: object, name: str, expected: str) -> np.ndarray:
-    """`values` as a plain array without masked entries; what NumPy cannot make an array of is refused."""
+    """`values` as a plain array, masked entries as None; what NumPy cannot make an array of is refused."""
     if type(values) is np.ndarray:
         return values
-    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
-        raise TypeError(
-            f"`{name}` must be {expected}, found masked entries: nothing is known about them, leave "
-            "them out"
-        )
     if hasattr(values, "tocsr"):
         raise TypeError(
             f"`{name}` must be {expected}, found a sparse {type(values).__name__}: give `.toarray()` of it"
         )
-    values = without_masks(values)
     try:
-        return np.asarray(values)
+        return np.asarray(without_masks(values))
     except ValueError:
         raise ValueError(f"`{name}` must be {expected}, found rows of different lengths") from None
 
 
-def without_masks(values: object) -> object:
-    """Lists with None in place of masked entries, which NumPy would replace by what is under the mask."""
-    if not isinstance(values, (list, tuple)):
+def is_masked(value: object) -> bool:
+    """Whether a value is a masked array; asking does not import NumPy's module of these."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray)
+
+
+def without_masks(values: Any) -> Any:
+    """Masked arrays, also in lists, with None in place of masked entries; anything else as it is."""
+    if isinstance(values, (list, tuple)):
+        if any(isinstance(part, (list, tuple)) or is_masked(part) for part in values):
+            return [without_masks(part) for part in values]
         return values
-    if not any(isinstance(part, (np.ma.MaskedArray, list, tuple)) for part in values):
+    if not is_masked(values):
         return values
-    return [
-        None
-        if part is np.ma.masked
-        else without_masks(part)
-        if not isinstance(part, np.ma.MaskedArray)
-        else np.where(np.ma.getmaskarray(part), None, part.data)  # type: ignore[call-overload]
-        for part in values
-    ]
+    mask = np.ma.getmaskarray(values)
+    found: Any = np.where(mask, None, values.data) if mask.any() else values.data
+    return found if found.ndim else found.item()
 
 
 def _is_whole_number(entry: object) -> bool:

@@ -219,15 +219,6 @@ class Circuit(Immutable):
         """First node id of each region, then the number of units: (R + 1,) int64 array, read-only.
 
         Region r holds the node ids ``offsets[r]``, ..., ``offsets[r + 1] - 1``, its products before its sums.
-
-        Examples
-        --------
-        >>> import pcircuit
-        >>> circuit = pcircuit.Circuit(pcircuit.VTree.from_nested([0, 1]), [
-        ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
-        ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
-        >>> circuit.offsets, circuit.nodes.kind[4:].tolist()
-        (array([0, 2, 4, 7]), ['product', 'product', 'sum'])
         """
         offsets = np.concatenate([[0], np.cumsum([region.num_nodes for region in self.regions])])
         offsets.flags.writeable = False
@@ -297,24 +288,10 @@ class Circuit(Immutable):
         return table
 
     def scope(self, node_id: int) -> Ints:
-        """Variables in the scope of a unit: those of its region's v-tree node.
+        """(n,) int64 array of the variables in the scope of a unit, ascending: those of its region's v-tree node.
 
-        Parameters
-        ----------
-        node_id : int
-            0, ..., `num_units` - 1, a row of `nodes`.
-
-        Returns
-        -------
-        (n,) int64 array
-            Ascending; `nodes.scope_size` has n.
-
-        Raises
-        ------
-        TypeError
-            If `node_id` is not a whole number.
-        IndexError
-            If there is no such unit; negative numbers do not count from the end.
+        TypeError if `node_id` is not a whole number, IndexError if there is no such unit; negative numbers do not count
+        from the end.
         """
         if not 0 <= check_whole_number(node_id, "node_id") < self.num_nodes:
             raise IndexError(

@@ -179,10 +179,6 @@ def _codes_as_floats(circuit: Circuit, table: Floats, coded: Ints, name: str) ->
 
 def _float_entries(data: object, name: str, expected: str) -> Floats:
     """`data` as a new array of float64, NaN where it is missing."""
-    if isinstance(data, np.ma.MaskedArray):
-        table = _float_entries(data.data, name, expected)
-        table[np.ma.getmaskarray(data)] = np.nan
-        return table
     data = without_masks(data.toarray() if hasattr(data, "tocsr") else data)  # type: ignore[attr-defined]
     try:
         array = np.asarray(data)
@@ -239,8 +235,6 @@ def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") ->
 
 def integer_entries(data: object, name: str = "data") -> Evidence:
     """`data` as an array of integers in the machine's byte order, -1 where missing; of any shape."""
-    if isinstance(data, np.ma.MaskedArray):
-        return _unmasked(data, name)
     if hasattr(data, "tocsr"):
         return _of_sparse(data, name)
     data = without_masks(data)
@@ -271,18 +265,6 @@ def row_weights(weights: ArrayLike | None, num_rows: int) -> Floats:
         return np.broadcast_to(1.0, (num_rows,))  # takes no memory
     expected = f"{num_rows} numbers from 0 to {MOST_WEIGHT:g}, one per row of `data`"
     return check_numbers(weights, "weights", expected, (num_rows,), least=0, most=MOST_WEIGHT)
-
-
-def _unmasked(data: np.ma.MaskedArray[Any, Any], name: str) -> Evidence:
-    """Entries of a masked array; what lies under the mask is not looked at."""
-    if data.dtype.kind not in "biufO" or not np.ma.getmaskarray(data).any():
-        return integer_entries(data.data, name)
-    codes = integer_entries(data.filled(0), name)
-    codes = codes.astype(
-        np.result_type(codes.dtype, np.int8), copy=True
-    )  # a signed type that holds the values too
-    codes[np.ma.getmaskarray(data)] = MISSING
-    return codes
 
 
 def _of_sparse(data: Any, name: str) -> Evidence:

@@ -605,30 +605,10 @@ class InnerRegion(Immutable):
         return np.asarray(table[rows, self.weights.indices])
 
     def row(self, k: int) -> tuple[Ints, Floats]:
-        """What sum unit k mixes: the products p with ``weights[k, p] > 0``, and these weights.
+        """The products p that sum unit k mixes, ``weights[k, p] > 0``, ascending (n,), and these weights (n,).
 
-        Parameters
-        ----------
-        k : int
-            0, ..., `num_units` - 1.
-
-        Returns
-        -------
-        products : (n,) int array
-            Ascending; empty if all weights are zero.
-        weights : (n,) float64 array
-            Positive.
-
-        Raises
-        ------
-        TypeError
-            If `k` is not a whole number.
-        IndexError
-            If there is no such sum; negative numbers do not count from the end.
-
-        Notes
-        -----
-        O(P) if dense, O(n) if sparse.
+        Empty if all weights are zero.  TypeError if `k` is not a whole number, IndexError if there is no such sum;
+        negative numbers do not count from the end.  O(P) if dense, O(n) if sparse.
 
         Examples
         --------
@@ -644,31 +624,13 @@ class InnerRegion(Immutable):
         return products, self.weights[k, products]
 
     def dense_weights(self) -> Floats:
-        """`weights` as a dense array.
-
-        Returns
-        -------
-        (K, P) float64 array
-            `weights` itself, read-only, if it is dense; a new array of 8 K P bytes if it is sparse.
-        """
+        """`weights` as a dense (K, P) float64 array: itself, read-only, or a new array if it is sparse."""
         return np.asarray(self.weights.toarray() if self.is_sparse else self.weights)
 
     def weight_row(self, k: int) -> Floats:
-        """All weights of sum unit k, zeros included: row k of `dense_weights`, without making the others.
+        """(P,) all weights of sum unit k, zeros included: row k of `dense_weights`, without making the others.
 
-        Parameters
-        ----------
-        k : int
-            0, ..., `num_units` - 1.
-
-        Returns
-        -------
-        (P,) float64 array
-
-        Raises
-        ------
-        TypeError, IndexError
-            As for `row`.
+        Errors as for `row`.
         """
         k = self._checked_sum(k)
         return np.asarray(self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k])

@@ -193,22 +193,8 @@ class VTree(Immutable):
     def balanced(cls, num_variables: int) -> VTree:
         """Binary v-tree that halves 0..V-1 recursively, the larger half first; ceil(log2 V) levels below the root.
 
-        Parameters
-        ----------
-        num_variables : int
-            V, at least 1.
-
-        Returns
-        -------
-        VTree
-            Of 2 V - 1 nodes.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `num_variables` is not a whole number of at least 1.
-        MemoryError
-            If so large a v-tree would not fit into memory.
+        Of 2 V - 1 nodes.  TypeError or ValueError unless `num_variables` is a whole number of at least 1, MemoryError
+        if so large a v-tree would not fit into memory.
 
         Examples
         --------
@@ -223,20 +209,7 @@ class VTree(Immutable):
     def right_linear(cls, num_variables: int) -> VTree:
         """Binary v-tree ``[0, [1, [2, ...]]]``: every inner node splits off one variable; V - 1 levels below the root.
 
-        Parameters
-        ----------
-        num_variables : int
-            V, at least 1.
-
-        Returns
-        -------
-        VTree
-            Of 2 V - 1 nodes.
-
-        Raises
-        ------
-        TypeError, ValueError, MemoryError
-            As for `balanced`.
+        Arguments and errors as for `balanced`.
 
         Examples
         --------
@@ -249,22 +222,7 @@ class VTree(Immutable):
     def random(cls, num_variables: int, *, rng: Seed = None) -> VTree:
         """Binary v-tree over a random order of the variables, cut at uniformly random places.
 
-        Parameters
-        ----------
-        num_variables : int
-            V, at least 1.
-        rng : int or numpy.random.Generator, optional
-            Default: a new seed at every call.
-
-        Returns
-        -------
-        VTree
-            Of 2 V - 1 nodes.
-
-        Raises
-        ------
-        TypeError, ValueError, MemoryError
-            As for `balanced`; also if `rng` is neither a seed nor a generator.
+        `rng` is a seed or a numpy.random.Generator, by default a new seed at every call; else as for `balanced`.
 
         Examples
         --------
@@ -281,12 +239,6 @@ class VTree(Immutable):
 
         2 V - 1 where every inner node has two children, as in `balanced`.  The "nodes" of a circuit are its units, many
         to each node of its v-tree: for one name with one meaning in both, see `num_regions`.
-
-        Examples
-        --------
-        >>> from pcircuit import VTree
-        >>> VTree.balanced(4).num_nodes, VTree.from_nested([0, 1, 2, 3]).num_nodes
-        (7, 5)
         """
         return len(self.parents)
 
@@ -306,28 +258,10 @@ class VTree(Immutable):
         return len(self.parents) - 1
 
     def children(self, r: int) -> Ints:
-        """Children of a node: the nodes s with ``parents[s] == r``.
+        """Children of node r, ascending: the nodes s with ``parents[s] == r``; (A,) int64 array, a read-only view.
 
-        Parameters
-        ----------
-        r : int
-            A node.
-
-        Returns
-        -------
-        (A,) int64 array
-            Ascending, which is the order of the columns of `InnerRegion.products`; empty for a leaf.  A read-only view.
-
-        Raises
-        ------
-        TypeError
-            If `r` is not a whole number.
-        IndexError
-            If there is no such node; negative numbers do not count from the end.
-
-        Notes
-        -----
-        O(1).
+        The order is that of the columns of `InnerRegion.products`; a leaf has none.  IndexError if there is no such
+        node (negative numbers do not count from the end), TypeError if `r` is not a whole number.  O(1).
 
         Examples
         --------
@@ -340,16 +274,7 @@ class VTree(Immutable):
         return self._child_list[self._child_start[r] : self._child_start[r + 1]]
 
     def child_lists(self) -> list[list[int]]:
-        """Children of every node, for loops: entry r is ``children(r)`` as a list.
-
-        Returns
-        -------
-        list of R lists of int
-            New at every call.
-
-        Notes
-        -----
-        O(R), far less than R calls of `children`.
+        """Children of every node, for loops: entry r is ``children(r)`` as a list, new at every call; O(R).
 
         Examples
         --------
@@ -361,46 +286,13 @@ class VTree(Immutable):
         return [children[start:end] for start, end in pairwise(ends)]
 
     def parent(self, r: int) -> int:
-        """Parent of a node, ``parents[r]`` as an int.
-
-        Parameters
-        ----------
-        r : int
-            A node.
-
-        Returns
-        -------
-        int
-            Larger than `r`, as children come before their parents; -1 for the root.
-
-        Raises
-        ------
-        TypeError, IndexError
-            As for `children`.
-        """
+        """Parent of node r, ``parents[r]`` as an int: larger than r, -1 for the root; errors as for `children`."""
         return int(self.parents[self._checked(r)])
 
     def scope(self, r: int) -> Ints:
-        """Variables at the leaves below a node: ``variables[s]`` of the leaves s in first[r], ..., r.
+        """Variables at the leaves at or below node r, ascending: (n,) int64 array, n at least 1, new at every call.
 
-        Parameters
-        ----------
-        r : int
-            A node; a leaf is below itself.
-
-        Returns
-        -------
-        (n,) int64 array
-            Ascending, n at least 1; new at every call.
-
-        Raises
-        ------
-        TypeError, IndexError
-            As for `children`.
-
-        Notes
-        -----
-        O(n log n).
+        These are ``variables[s]`` of the leaves s in first[r], ..., r.  Errors as for `children`.  O(n log n).
 
         Examples
         --------
@@ -414,16 +306,7 @@ class VTree(Immutable):
         return np.sort(self.variables[self._leaves[lo:hi]])
 
     def scope_sizes(self) -> Ints:
-        """Number of variables below each node: entry r is ``len(scope(r))``.
-
-        Returns
-        -------
-        (R,) int64 array
-            1 at the leaves, V at the root; new at every call.
-
-        Notes
-        -----
-        O(R), without making a scope.
+        """Number of variables at or below each node: (R,) int64 array, 1 at the leaves, V at the root; O(R).
 
         Examples
         --------
@@ -434,16 +317,7 @@ class VTree(Immutable):
         return self._num_leaves_to[1:] - self._num_leaves_to[self.first]
 
     def leaf_of(self) -> Ints:
-        """Leaf of each variable: the inverse of ``variables`` on the leaves, ``variables[leaf_of()[v]] == v``.
-
-        Returns
-        -------
-        (V,) int64 array
-            New at every call.
-
-        Notes
-        -----
-        O(V).
+        """Leaf of each variable, ``variables[leaf_of()[v]] == v``: (V,) int64 array, new at every call; O(V).
 
         Examples
         --------
@@ -456,28 +330,10 @@ class VTree(Immutable):
         return leaf
 
     def is_ancestor(self, r: int, s: int) -> bool:
-        """Whether node r is at or above node s: ``first[r] <= s <= r``.
+        """Whether node r is at or above node s: ``first[r] <= s <= r`` (bool); each node is at or above itself.
 
         Then, and only then, s is in the subtree of r; so scope(r) contains scope(s).  The converse holds too but for an
-        inner node with one child, which has the scope of that child.
-
-        Parameters
-        ----------
-        r, s : int
-            Nodes; each is at or above itself.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        TypeError, IndexError
-            As for `children`.
-
-        Notes
-        -----
-        O(1).
+        inner node with one child, which has the scope of that child.  Errors as for `children`.  O(1).
 
         Examples
         --------
@@ -490,26 +346,9 @@ class VTree(Immutable):
         return bool(self.first[r] <= s <= r)
 
     def lowest_common_ancestor(self, r: int, s: int) -> int:
-        """The lowest node at or above both r and s, which has the smallest scope of all that hold both scopes.
+        """The lowest node at or above both r and s (int), which has the smallest scope of all that hold both scopes.
 
-        Parameters
-        ----------
-        r, s : int
-            Nodes, in any order.
-
-        Returns
-        -------
-        int
-            One of the two if it is at or above the other.
-
-        Raises
-        ------
-        TypeError, IndexError
-            As for `children`.
-
-        Notes
-        -----
-        One step for each level climbed from `r`.
+        One of the two if it is at or above the other.  Errors as for `children`.  One step for each level climbed.
 
         Examples
         --------
@@ -524,16 +363,9 @@ class VTree(Immutable):
         return r
 
     def to_nested(self) -> Any:
-        """The v-tree as nested lists of variables, the inverse of `from_nested`.
+        """The v-tree as nested lists of variables, the inverse of `from_nested`; an int for a single leaf.
 
-        Returns
-        -------
-        nested lists of int
-            An int for the v-tree of a single leaf.  New at every call.
-
-        Notes
-        -----
-        O(R), any depth; but Python itself prints and compares lists to a depth of some hundred to some thousand only.
+        New at every call.  O(R), any depth; but Python itself prints lists to a depth of some hundred only.
 
         Examples
         --------

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import naive
 import numpy as np
 import zoo
-from fuzz_archives import members_of, pack
+from fuzz_files import members_of, pack
 from scipy.stats import norm
 
 import hld

@@ -18,6 +18,7 @@ import argparse
 import collections
 import copy
 import io
+import json
 import pathlib
 import struct
 import sys
@@ -29,7 +30,9 @@ import numpy as np
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[i]) for i in (1, 0)]
 
-from fuzz_archives import RAW, members_of, pack  # noqa: E402
+import archives  # noqa: E402
+
+RAW = "@raw@"  # stands in a header for text that is no JSON value
 
 TOKENS = [
     "NaN",
@@ -139,6 +142,22 @@ NUMBERS = [
 ]
 INTEGERS = [0, 1, 2, 3, -1, -2, 5, 9, 100, 2**31 - 1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63)]
 TYPES = ["?", "i1", "u1", "<i2", "<i4", ">i4", "<i8", "<u8", "<f2", "<f4", ">f8", "<f8"]
+
+
+def pack(members: dict) -> bytes:
+    """An archive with right checksums, as bytes."""
+    file = io.BytesIO()
+    archives.pack(file, members)
+    return file.getvalue()
+
+
+def members_of(header: dict, arrays: dict, raw: str | None = None) -> dict:
+    """Members of an archive; `raw` takes the place of RAW in the header."""
+    text = json.dumps({"library": "fuzz", "arrays": sorted(arrays), **header})
+    if raw is not None:
+        text = text.replace(json.dumps(RAW), raw, 1)
+    members = {f"{name}.npy": archives.npy(array) for name, array in arrays.items()}
+    return {"header.json": text.encode("utf-8", "surrogatepass"), **members}
 
 
 # -- changes of contents -------------------------------------------------------------------------------------------

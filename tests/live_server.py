@@ -107,9 +107,10 @@ def served(paths, *, token=None, limits=None, watch_seconds=0.0, **options):
     from hld.apps.serve.server import address_of, opened_socket, server_of
     from hld.apps.serve.work import warm_up
 
-    limits = limits or Limits(workers=2)
+    limits = limits or Limits(threads=2)
     service = Service(Models(paths, **options), limits, token)
-    warm_up(service.models.loaded.values(), Limits())
+    for model in service.models.loaded.values():
+        warm_up(model, Limits())
     server = server_of(service, watch_seconds)
     with opened_socket("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -250,14 +250,6 @@ def adapter(name, monkeypatch):
     return __import__(name)
 
 
-def test_river_refuses_what_is_not_of_single_rows(days, monkeypatch):
-    pytest.importorskip("river")
-    drift = adapter("river_detector", monkeypatch).TableDrift
-    for detector in days[1]:
-        with pytest.raises(ValueError, match="test whole batches"):
-            drift(detector)
-
-
 def test_pandera_tests_each_group_of_a_frame(days, monkeypatch):
     pandera = pytest.importorskip("pandera.pandas")
     follows, (table, detectors) = adapter("pandera_check", monkeypatch).follows, days

@@ -1,17 +1,15 @@
 """A fixed part of the files of `fuzz_files`, and that its oracles notice what is wrong."""
 
-import dataclasses
 import io
 
 import numpy as np
 import pytest
-from fuzz_archives import members_of, npy, pack
 from fuzz_checks import (
     KINDS,
     check_detector,
     read_detector,
 )
-from fuzz_files import crafted, damaged, main, outcome, run
+from fuzz_files import crafted, damaged, members_of, outcome, pack, run
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -45,23 +43,6 @@ def test_equal_numbers_give_equal_files(kind):
         assert first == second
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.arange(6.0).reshape(2, 3),
-        np.asfortranarray(np.ones((2, 3))),
-        np.array(1),
-        np.zeros((0, 3), dtype=">i4"),
-        np.array([True]),
-        np.ones(2, np.float16),
-    ],
-)
-def test_arrays_are_written_as_numpy_writes_them(array):
-    back = np.load(io.BytesIO(npy(array)))
-    assert back.dtype == array.dtype
-    np.testing.assert_array_equal(back, array)
-
-
 def test_wrong_pvalues_are_noticed(monkeypatch):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     detector = read_detector(io.BytesIO(pack(members_of(*KINDS["detector"]().parts[4]))))
@@ -76,17 +57,3 @@ def test_wrong_pvalues_are_noticed(monkeypatch):
     monkeypatch.setattr(law, "pvalue", wrong)
     with pytest.raises(AssertionError):
         check_detector(detector, np.random.default_rng(0))
-
-
-def test_the_command_keeps_what_fails(tmp_path, monkeypatch, capsys):
-    kind = KINDS["circuit"]()
-
-    def fail(found, rng):
-        raise ZeroDivisionError("on purpose")
-
-    monkeypatch.setitem(KINDS, "circuit", lambda: dataclasses.replace(kind, check=fail))
-    assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "kept")]) == 1
-    assert "ZeroDivisionError: on purpose" in capsys.readouterr().out
-    assert any(path.suffix == ".txt" for path in (tmp_path / "kept").iterdir())
-    monkeypatch.setitem(KINDS, "circuit", lambda: kind)
-    assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "none")]) == 0

@@ -18,8 +18,6 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree, select_nodes
 from pcircuit.inference import flows, likelihood, sampling
 from pcircuit.operations import products
 
-ALL = {**zoo.circuits(), **{f"unnormalized {k}": c for k, c in zoo.unnormalized_circuits().items()}}
-
 
 def close(actual, expected):
     """Equal up to rounding."""
@@ -64,13 +62,6 @@ def test_likelihood_of_two_coins():
     close(naive.log_likelihood(coins, [[0, -1]]), [np.log(0.375)])
 
 
-def test_node_values_of_two_coins():
-    close(
-        naive.node_values(zoo.two_coins(), [[0, 1], [1, -1]]),
-        [[0.9, 0.2, 0.3, 0.6, 0.27, 0.12, 0.1575], [0.1, 0.8, 1.0, 1.0, 0.1, 0.8, 0.625]],
-    )
-
-
 def test_flows_of_two_coins():
     # (0, missing): the components have 0.25 * 0.9 : 0.75 * 0.2 = 0.6 : 0.4, then the second coin is free
     first, second, root = naive.flows(zoo.two_coins(), [[0, -1]])
@@ -79,23 +70,6 @@ def test_flows_of_two_coins():
     close(root, [[0.6, 0.4]])
     # (0, 0): 0.1575 : 0.06 = 21/29 : 8/29
     close(naive.flows(zoo.two_coins(), [[0, 0]])[2], [[21 / 29, 8 / 29]])
-
-
-def test_flows_add_up_over_weighted_rows():
-    coins = zoo.two_coins()
-    both = naive.flows(coins, [[0, -1], [0, 0]], weights=[2.0, 0.5])
-    for total, a, b in zip(
-        both, naive.flows(coins, [[0, -1]]), naive.flows(coins, [[0, 0]]), strict=True
-    ):
-        close(total, 2 * a + 0.5 * b)
-
-
-def test_flows_of_a_shared_unit():
-    # x = (0, 1, 1): products of the root 0, 0.3 * 0.25 and 0.2 * (0.4 * 0.25 + 0.6 * 0.125), so 0 : 15 : 7
-    flows = naive.flows(shared_unit(), [[0, 1, 1]])
-    close(flows[4], [[0.0, 15 / 22, 7 / 22]])
-    close(flows[2], [[15 / 22, 0.0], [4 / 22, 3 / 22]])
-    close(flows[0], [[19 / 22, 0.0], [3 / 22, 0.0]])
 
 
 def test_topdown_mass():
@@ -124,74 +98,6 @@ def test_hlv_moments_of_two_coins():
 # -- identities ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", zoo.circuits())
-def test_zoo_is_small_normalised_and_repeatable(name):
-    circuit = zoo.circuits()[name]
-    x = naive.states(circuit)
-    assert circuit.num_variables <= 8
-    assert len(x) <= 2000
-    assert circuit.is_normalized
-    close(naive.likelihood(circuit, x).sum(), 1.0)
-    assert circuit == zoo.circuits()[name]
-
-
-def test_zoo_has_what_its_names_say():
-    kinds = zoo.circuits()
-    assert set(kinds["mixed_categories"].num_categories) == {1, 2, 3, 4, 5, 7}
-    assert (
-        naive.likelihood(kinds["deterministic"], naive.states(kinds["deterministic"])) == 0
-    ).sum() == 9
-    assert (naive.likelihood(kinds["zero_rows"], naive.states(kinds["zero_rows"])) == 0).sum() == 40
-    assert (naive.topdown_mass(kinds["zero_rows"]) == 0).any()
-    assert any(getattr(region, "is_sparse", False) for region in kinds["irregular_csr"].regions)
-    assert all(region.num_units == 1 for region in kinds["single_units"].regions)
-    assert not any(circuit.is_normalized for circuit in zoo.unnormalized_circuits().values())
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_missing_entry_is_the_sum_over_its_completions(name, rng):
-    circuit = ALL[name]
-    x = naive.states(circuit)
-    for row in np.where(
-        rng.random((5, circuit.num_variables)) < 0.5, -1, x[rng.integers(0, len(x), size=5)]
-    ):
-        complete = naive.completions(circuit, row)
-        close(naive.likelihood(circuit, row[None]), naive.likelihood(circuit, complete).sum())
-        for node in range(circuit.num_nodes):  # a unit sees its scope only
-            inside = np.isin(np.arange(circuit.num_variables), circuit.scope(node))
-            distinct = naive.completions(circuit, np.where(inside, row, 0))
-            close(
-                naive.node_values(circuit, row[None])[0, node],
-                naive.node_values(circuit, distinct)[:, node].sum(),
-            )
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_flow_is_the_share_of_likelihood_lost_without_the_edge(name, rng):
-    # the root is affine in each single weight: (p - p without it) / p is the posterior use of the edge
-    circuit = ALL[name]
-    x = naive.states(circuit)
-    rows = np.where(
-        rng.random((3, circuit.num_variables)) < 0.4, -1, x[rng.integers(0, len(x), size=3)]
-    )
-    flows = naive.flows(circuit, rows)
-    p = naive.likelihood(circuit, rows)
-    for r, region in enumerate(circuit.regions):
-        table = region.probs if isinstance(region, InputRegion) else region.dense_weights()
-        for entry in np.ndindex(table.shape):
-            without = table.copy()
-            without[entry] = 0.0
-            changed = (
-                InputRegion(region.variable, without)
-                if isinstance(region, InputRegion)
-                else InnerRegion(region.products, without)
-            )
-            regions = [*circuit.regions[:r], changed, *circuit.regions[r + 1 :]]
-            lost = p - naive.likelihood(Circuit(circuit.vtree, regions), rows)
-            expected = np.divide(lost, p, out=np.zeros_like(p), where=p > 0).sum()
-            assert_allclose(flows[r][entry], expected, rtol=1e-12, atol=1e-14)
-
-
 @settings(max_examples=50)
 @given(zoo.circuit_strategy())
 def test_random_circuits_are_distributions(circuit):
@@ -202,21 +108,6 @@ def test_random_circuits_are_distributions(circuit):
     mean, covariance = naive.hlv_moments(circuit, [circuit.num_nodes - 1])
     close(mean, [np.sum(p**2)])
     assert_allclose(covariance, [[np.sum(p**3) - np.sum(p**2) ** 2]], rtol=1e-9, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", zoo.circuits())
-def test_topdown_mass_passes_on_to_the_children(name):
-    circuit = zoo.circuits()[name]
-    mass, offsets = naive.topdown_mass(circuit), circuit.offsets
-    assert mass[-1] == pytest.approx(1.0, rel=1e-12)
-    for r, region in enumerate(circuit.regions):
-        shown = mass[offsets[r + 1] - region.num_units : offsets[r + 1]]
-        close(shown.sum(), 1.0)  # a sample enters each region once
-        if isinstance(region, InnerRegion):
-            close(
-                mass[offsets[r] : offsets[r] + region.num_products],
-                region.dense_weights().T @ shown,
-            )
 
 
 # -- plain versions ------------------------------------------------------------------------------------------

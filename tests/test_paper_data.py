@@ -154,15 +154,6 @@ def test_archive_of_adult_is_parsed_as_the_local_copy(data_folder, monkeypatch, 
     assert np.array_equal(downloaded.labels, local.labels)
 
 
-def test_connect4_archive_is_checked(data_folder, monkeypatch):
-    packed = (data_folder / "connect4" / "connect-4.data.gz").read_bytes()
-    monkeypatch.setattr(archives, "_fetch", lambda name: packed)  # `gzip -d` unpacks both formats
-    assert len(archives.connect4()) == 67_557
-    monkeypatch.setattr(archives, "_fetch", lambda name: gzip.compress(b"x,o,b,win\n"))
-    with pytest.raises(OSError, match="not the published file: found SHA-256"):
-        archives.connect4()
-
-
 def uci_text(num_columns, classes):
     """Lines of a file of UCI: cells "1", and the class at the end."""
     return "".join(", ".join(["1"] * num_columns + [name]) + "\n" for name in classes).encode()
@@ -284,26 +275,3 @@ def test_broken_archives_are_refused(loader, name, change, match, small_archive_
     small_archive_files[name] = change(small_archive_files[name])
     with pytest.raises(OSError, match=match):
         getattr(archives, loader)()
-
-
-def test_census_columns(small_archive_files):
-    """The weight is left out, codes follow the labels, and the income is told from its text."""
-    cells = [["1", " a"][v not in archives.CENSUS_NUMERIC] for v in range(40)]
-    before, after = cells[1 : archives.CENSUS_WEIGHT], cells[archives.CENSUS_WEIGHT :]
-    zipped = io.BytesIO()
-    with zipfile.ZipFile(zipped, "w") as archive:
-        for name, rows in (
-            ("data", (("17", " - 50000."), ("63", " 50000+."))),
-            ("test", (("5", " - 50000."),)),
-        ):
-            lines = [", ".join([age, *before, "1700.09", *after, last]) for age, last in rows]
-            archive.writestr(f"census-income.{name}", "\n".join([*lines, ""]))
-    small_archive_files["census.zip"] = zipped.getvalue()
-    values, numeric, levels, rich = archives.census()
-    assert values.shape == (3, 40)
-    assert values[:, 0].tolist() == [17, 63, 5]
-    assert np.flatnonzero(numeric).tolist() == list(archives.CENSUS_NUMERIC)
-    assert rich.tolist() == [False, True, False]
-    table = datasets.census_table(values, numeric, levels, rich)
-    assert table.values.shape == (3, 34)
-    assert np.flatnonzero(table.is_numeric).tolist() == [0]

@@ -189,25 +189,6 @@ def test_bootstrap_weights_are_those_of_bootstrap_samples(num_null, alpha):
         assert low <= np.sum(drawn <= position) <= high
 
 
-def test_threshold_variance_is_that_of_bootstrap_samples():
-    """Variance of the rate over 20,000 bootstrap nulls, whose own standard error is about sqrt(2 / 20,000) = 1 %."""
-    rng = np.random.default_rng(1)
-    null, statistics = np.sort(rng.normal(size=99)), rng.normal(1.5, 1, size=400)
-    drawn = [
-        np.mean(statistics > rejection_threshold(np.sort(rng.choice(null, 99)), 0.1))
-        for _ in range(20_000)
-    ]
-    kurtosis = np.mean((drawn - np.mean(drawn)) ** 4) / np.var(drawn) ** 2
-    error = np.sqrt((kurtosis - 1) / 20_000)
-    assert errors.threshold_variance(statistics, null, 0.1) == pytest.approx(
-        np.var(drawn), rel=5 * error
-    )
-    assert (
-        errors.threshold_variance(statistics, null, 0.005) == 0
-    )  # 99 null statistics never reject at 0.005
-    assert errors.threshold_variance(np.full(9, 99.0), null, 0.1) < 1e-20  # beyond every threshold
-
-
 def test_errors_of_a_mean_over_populations_that_share_trials():
     rng = np.random.default_rng(2)
     rejected = rng.random((2, 500)) < np.array([0.3, 0.1])[:, None]

@@ -89,60 +89,6 @@ def test_kernels_of_many_trials_are_those_of_one(circuit, encoding):
 
 
 @pytest.mark.parametrize(
-    ("num_variables", "categories"), [(1, 2), (49, 2), (64, 3), (130, 9), (5, 256)]
-)
-def test_kernels_of_packed_rows_count_differing_columns(rng, num_variables, categories):
-    first = rng.integers(0, categories, (40, num_variables)).astype(np.uint8)
-    second = rng.integers(0, categories, (30, num_variables)).astype(np.uint8)
-    second[0], first[0] = 0, categories - 1
-    index, other = rng.integers(0, 40, (5, 12)), rng.integers(0, 30, (5, 7))
-    expected = [
-        np.exp(-0.1 * ((first[a][:, None] != second[b][None]).sum(axis=2))).mean()
-        for a, b in zip(index, other, strict=True)
-    ]
-    packed = [kernels.pack_rows(codes, [categories]) for codes in (first, second)]
-    assert packed[0].shape == (40, int(np.ceil(np.log2(categories))), -(-num_variables // 64))
-    np.testing.assert_allclose(
-        kernels.mean_kernels(packed[0], index, packed[1], other, -0.1), expected, rtol=1e-12
-    )
-    counts = np.zeros((5, 64 * packed[0].shape[2] + 1), np.int64)
-    with np.errstate(
-        over="ignore"
-    ):  # the loop as Python runs it; the product may overflow, its top byte counts
-        kernels.make_counter(packed[0].shape[1])(packed[0], index, packed[1], other, False, counts)
-    np.testing.assert_allclose(
-        counts @ np.exp(-0.1 * np.arange(counts.shape[1])) / 84, expected, rtol=1e-12
-    )
-    within = kernels.mean_kernels(
-        packed[0], index, packed[0], index, -0.1
-    )  # half of the pairs are counted
-    np.testing.assert_array_equal(
-        within, kernels.mean_kernels(packed[0], index, packed[0].copy(), index, -0.1)
-    )
-
-
-def test_binary_rows_and_categories_give_mmd_the_same_counts(rng):
-    rows = rng.integers(0, 2, (60, 9)).astype(np.uint8)
-    counts = []
-    for num_categories, encoding in (
-        ([2] * 9, "codes"),
-        ([2] * 9, "one-hot"),
-        ([2] * 8 + [3], "codes"),
-    ):
-        batches = methods.MMDBatches(rows[:30], rows[30:], num_categories, encoding, [0])
-        assert (batches.reference.dtype == np.uint64) == (
-            max(num_categories) == 2
-        )  # the last as numbers
-        index = np.random.default_rng(1).integers(0, 30, (20, 6))
-        counts.append(
-            batches.rejections(rows[30:], index, index, 6, (0.5, 0.1), 49).rejected.tolist()
-        )
-    assert counts[0] == counts[1] == counts[2]
-    with pytest.raises(ValueError, match="`mmd_rows` must be"):
-        methods.MMDBatches(rows, rows, [2] * 9, "words", [0])
-
-
-@pytest.mark.parametrize(
     ("law", "options"),
     [
         ("normal", {"null": "normal"}),
@@ -175,24 +121,6 @@ def test_distances_reject_what_the_public_test_rejects(circuit, law, options):
     assert 0 < found.sum() < found.size
 
 
-def test_products_below_the_root_are_functions_of_the_sums():
-    """In a Hidden Chow-Liu tree with K states the rank of S grows by the K - 1 products that the root's sum hides."""
-    rng = np.random.default_rng(0)
-    rows = (rng.random((300, 5)) < np.array([0.2, 0.5, 0.8])[rng.integers(0, 3, (300, 1))]).astype(
-        int
-    )
-    circuit = pcircuit.hclt(rows, 3, rng=0)
-    found = methods.HLDLaws(
-        circuit,
-        hld.select_nodes(circuit, ("input", "sum", "product")),
-        replace(TINY, additions=True, node_sets=tuple(settings.NODE_SETS)),
-        100,
-    ).spectra
-    assert found["leaf+sum+prod"]["rank"] - found["leaf+sum"]["rank"] <= 2
-    assert found["products"]["R2 below the root"] == 1.0
-    assert sum(found["products"]["trace shares"]) == pytest.approx(1, abs=2e-4)
-
-
 def test_the_level_of_the_closed_form_is_that_of_drawn_statistics():
     rng = np.random.default_rng(3)
     covariance = np.diag([4.0, 1.0, 0.5, 0.1])
@@ -222,12 +150,9 @@ def test_scalar_rejections_are_those_of_the_baselines(circuit):
     for name, statistics in (
         (
             "RootLL",
-            [
-                baselines.mean_difference(log_p[a], log_p[b])
-                for a, b in zip(reference, index, strict=True)
-            ],
+            [abs(log_p[a].mean() - log_p[b].mean()) for a, b in zip(reference, index, strict=True)],
         ),
-        ("Typicality", [baselines.typicality(log_p[b], -log_p.mean()) for b in index]),
+        ("Typicality", [abs(log_p.mean() - log_p[b].mean()) for b in index]),
     ):
         pvalues = (
             1 + (nulls.null(10)[name][None] >= np.array(statistics)[:, None]).sum(axis=1)

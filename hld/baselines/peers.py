@@ -10,12 +10,8 @@ Each compares a batch y_1..y_T with the circuit by one number,
 and rejects when that number is large among those of batches drawn from the circuit: with B of them,
 p = (1 + #{statistic_b >= statistic}) / (1 + B), which is valid at every T.
 
-==============================================  ==================================================================
-`root_likelihood_test`, `typicality_test`,      make a `BaselineTest`, called like `hld.HLDTest`, which returns a
-`dropout_test`, `mmd_test`                      `BaselineResult`
-`mean_difference`, `typicality`, `mmd_squared`  the statistics, of numbers and of rows
-`median_bandwidth`, `dropout_scores`            what they need
-==============================================  ==================================================================
+`root_likelihood_test`, `typicality_test`, `dropout_test` and `mmd_test` make a `BaselineTest`, called like
+`hld.HLDTest`; `mmd_squared`, `median_bandwidth` and `dropout_scores` are what they need.
 
 Tractable dropout: how uncertain is a likelihood when edges of the circuit fail at random?
 
@@ -35,9 +31,8 @@ This is the published method, which drops the covariances of different units.  I
 parents; otherwise the variance is too small, because both children of a sum may depend on the same masks further down.
 """
 
-import reprlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -60,7 +55,6 @@ from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
 
 CHUNK_VALUES = 2_000_000  # numbers in the largest array of a chunk of rows
-LARGE = 500.0  # ln(1 + C) beyond which exp would come near its range
 
 
 def dropout_moments(
@@ -115,36 +109,25 @@ def _upward(
 def _inputs(region: pcircuit.InputRegion, column: np.ndarray) -> np.ndarray:
     """ln p(x) (N, K) of an input region, 0 where x is missing."""
     with np.errstate(divide="ignore"):
-        table = np.log(
-            np.column_stack([region.probs, np.ones(region.num_units)])
-        )  # -1 is the last column
-    return table.T[column]
+        table = np.log(region.probs)
+    return np.where(column[:, None] < 0, 0.0, table.T[column])
 
 
 def _sums(
     weights: np.ndarray, log_products: Any, spreads: Any, cut: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """ln E (N, K) and ln(1 + C) of the sums; `cut` is rate/q, or 0 where edges are safe."""
+    from scipy.special import logsumexp
+
     with np.errstate(divide="ignore"):
         terms = np.log(weights) + log_products[:, None, :]  # (N, K, P)
-        # each sum by its own largest term, beside which those of others may be far behind; all impossible: no NaN
-        top = np.maximum(terms.max(axis=2, keepdims=True), np.finfo(float).min)
-        values = np.exp(terms - top)
-        sums = values.sum(axis=2)
-        log_sums = np.log(sums) + top[:, :, 0]
-    shares = values / np.where(sums > 0, sums, 1.0)[:, :, None]  # responsibilities
-    # scaled by exp(-scale), which is 1 unless the spread is beyond the range of exp
-    largest = spreads.max(axis=1, keepdims=True)
-    scale = np.where(largest > LARGE, largest, 0.0)
-    grown = np.expm1(spreads - scale) - np.expm1(-scale)  # C = exp(spread) - 1, scaled
-    relative = np.einsum("nkp,np->nk", shares**2, grown * (1 + cut) + cut * np.exp(-scale))
-    return log_sums, _log1p(relative, scale)
-
-
-def _log1p(relative: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """ln(1 + C) from C exp(-scale)."""
-    with np.errstate(divide="ignore"):
-        return np.where(scale > 0, scale + np.log(np.exp(-scale) + relative), np.log1p(relative))
+        log_sums = logsumexp(terms, axis=2)
+        # ln(C + cut (1 + C)), with C = exp(spread) - 1
+        grown = spreads + np.log(cut - np.expm1(-spreads))
+        shares = (
+            terms - np.maximum(log_sums, np.finfo(float).min)[:, :, None]
+        )  # ln responsibilities
+        return log_sums, np.logaddexp(0.0, logsumexp(2 * shares + grown[:, None, :], axis=2))
 
 
 ENTROPY_ROWS = 20_000  # rows drawn to estimate the entropy of a circuit
@@ -152,51 +135,15 @@ BANDWIDTH_ROWS = 1000
 SCORES = ("log_std", "variation")
 
 
-def mean_difference(reference: ArrayLike, batch: ArrayLike) -> float:
-    """Distance of two means, | mean of `reference` - mean of `batch` |.
-
-    Parameters
-    ----------
-    reference, batch : (n,) and (T,) float array_like
-        One number for each row, for instance log-likelihoods; -inf where a row is impossible.  Where +inf and -inf
-        meet, as the variations of impossible rows and of rows without uncertainty do, their mean is +inf.
-
-    Returns
-    -------
-    float
-        Infinite if one mean is infinite, 0 if both are the same infinity.
-
-    Examples
-    --------
-    >>> mean_difference([1.0, 2.0], [4.0])
-    2.5
-    """
-    first, second = _mean_of(reference, "reference"), _mean_of(batch, "batch")
+def _distance_of_means(reference: np.ndarray, batch: np.ndarray) -> float:
+    """| mean of reference numbers - mean of a batch's |: infinite if one mean is, 0 if both are the same infinity."""
+    first, second = _mean_of(reference), _mean_of(batch)
     return 0.0 if first == second else abs(first - second)
 
 
-def typicality(log_likelihoods: ArrayLike, entropy: float) -> float:
-    """How far the mean surprise of a batch is from the entropy, | -mean ln p - H |.
-
-    Parameters
-    ----------
-    log_likelihoods : (T,) float array_like
-        Natural logarithms.
-    entropy : float
-        H in nats.
-
-    Returns
-    -------
-    float
-        In nats; infinite if a row is impossible.
-
-    Examples
-    --------
-    >>> typicality([-2.0, -4.0], 2.5)
-    0.5
-    """
-    entropy = check_number(entropy, "entropy")
-    return float(np.abs(-_mean_of(log_likelihoods, "log_likelihoods") - entropy))
+def _mean_of(numbers: np.ndarray) -> float:
+    """Their mean; infinite where one is, and +inf outweighs -inf."""
+    return np.inf if np.isposinf(numbers).any() else float(numbers.mean())
 
 
 def mmd_squared(first: ArrayLike, second: ArrayLike, bandwidth: float) -> float:
@@ -227,11 +174,8 @@ def mmd_squared(first: ArrayLike, second: ArrayLike, bandwidth: float) -> float:
             f"`second` must have {first.shape[1]} columns as `first` has, found {second.shape[1]}"
         )
     bandwidth = check_number(bandwidth, "bandwidth", above=0)
-    return float(
-        _mean_kernel(first, first, bandwidth)
-        + _mean_kernel(second, second, bandwidth)
-        - 2 * _mean_kernel(first, second, bandwidth)
-    )
+    within = _mean_kernel(first, first, bandwidth) + _mean_kernel(second, second, bandwidth)
+    return within - 2 * _mean_kernel(first, second, bandwidth)
 
 
 def median_bandwidth(rows: ArrayLike) -> float:
@@ -257,11 +201,12 @@ def median_bandwidth(rows: ArrayLike) -> float:
     >>> median_bandwidth([[0, 0], [3, 4], [6, 8]])
     5.0
     """
+    from scipy.spatial.distance import pdist
+
     rows = _rows_of_numbers(rows, "rows")
     if len(rows) < 2:
         raise ValueError(f"`rows` must be a table of at least two rows, found shape {rows.shape}")
-    squared = _squared_distances(rows, rows)[np.triu_indices(len(rows), 1)]
-    return float(np.sqrt(np.median(squared))) or 1.0
+    return float(np.median(pdist(rows))) or 1.0
 
 
 def dropout_scores(
@@ -308,17 +253,6 @@ def dropout_scores(
     return np.where(np.isneginf(log_mean), np.inf, log_variation)
 
 
-def _mean_of(values: Any, name: str) -> float:
-    """Mean of one or more numbers, not NaN; infinite where one is, and +inf outweighs -inf."""
-    expected = "a sequence of at least one number, none of them NaN"
-    numbers = check_numbers(values, name, expected, finite=False)
-    if numbers.ndim != 1 or not numbers.size or np.isnan(numbers).any():
-        raise ValueError(f"`{name}` must be {expected}, found {reprlib.repr(values)}")
-    if np.isposinf(numbers).any():
-        return np.inf
-    return float(np.mean(numbers))
-
-
 def _rows_of_numbers(rows: Any, name: str) -> np.ndarray:
     """`rows` as a table of finite numbers with at least one row."""
     expected = "a table (n, V) of finite numbers with at least one row"
@@ -330,15 +264,10 @@ def _rows_of_numbers(rows: Any, name: str) -> np.ndarray:
 
 def _mean_kernel(first: np.ndarray, second: np.ndarray, bandwidth: float) -> float:
     """Mean of k over all pairs."""
+    from scipy.spatial.distance import cdist
+
     with np.errstate(over="ignore"):  # of distances in tiny bandwidths, whose kernel is 0
-        return np.exp(-0.5 * (np.sqrt(_squared_distances(first, second)) / bandwidth) ** 2).mean()
-
-
-def _squared_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """(n, m) squared Euclidean distances; exact for whole numbers that are within 2^25 of the first."""
-    first, second = first - first[0], second - first[0]  # what all have in common would cost digits
-    squares = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1)
-    return np.maximum(squares - 2 * first @ second.T, 0.0)
+        return float(np.exp(-0.5 * (cdist(first, second) / bandwidth) ** 2).mean())
 
 
 @dataclass(frozen=True)
@@ -359,8 +288,8 @@ class BaselineResult:
         Level of the test.
     num_samples : int
         T, the rows of the batch.
-    null : str
-        How the null distribution was found: "monte-carlo".
+    num_missing : int
+        Missing entries of the batch.
     """
 
     statistic: float
@@ -369,7 +298,7 @@ class BaselineResult:
     reject: bool
     alpha: float
     num_samples: int
-    null: str
+    num_missing: int
 
     def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
@@ -379,7 +308,6 @@ class BaselineResult:
         return asdict(self)
 
 
-@dataclass(frozen=True, eq=False)
 class BaselineTest:
     """A baseline test of batches against a circuit; made by the functions of the module.
 
@@ -396,31 +324,39 @@ class BaselineTest:
         The reference rows for a batch size T, and the null, are a function of seed and T.
     """
 
-    circuit: pcircuit.Circuit
-    summary: Any
-    statistic: Any
-    num_resamples: int
-    seed: int
-    _drawn: dict[str, Any] = field(default_factory=dict, repr=False)
+    round_off = 0.0  # what rounding may add to a statistic
 
-    def __call__(self, batch: np.ndarray, alpha: float = 0.05) -> BaselineResult:
+    def __init__(
+        self,
+        circuit: pcircuit.Circuit,
+        summary: Callable[[np.ndarray], np.ndarray],
+        statistic: Callable[[np.ndarray, np.ndarray], float],
+        num_resamples: int,
+        rng: Any,
+    ) -> None:
+        self.circuit, self.summary, self.statistic = check_distribution(circuit), summary, statistic
+        self.num_resamples = check_whole_number(num_resamples, "num_resamples", 1)
+        self.seed = check_seed(rng)
+        self._drawn: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> BaselineResult:
         """Test a batch; shapes batch (T, V)."""
         alpha = check_fraction(alpha, "alpha")
-        batch = check_rows(self.circuit, batch)
-        reference, null = self.drawn(len(batch))
-        statistic = float(self.statistic(reference, self.summary(batch)))
-        pvalue = monte_carlo_pvalue(null, statistic)
+        rows = check_rows(self.circuit, batch)
+        reference, null = self.drawn(len(rows))
+        statistic = float(self.statistic(reference, self.summary(rows)))
+        pvalue = monte_carlo_pvalue(null, statistic, self.round_off)
         return BaselineResult(
             statistic,
             rejection_threshold(null, alpha),
             pvalue,
             bool(pvalue <= alpha),
             alpha,
-            len(batch),
-            "monte-carlo",
+            len(rows),
+            int((rows < 0).sum()),
         )
 
-    def drawn(self, T: Any) -> tuple[np.ndarray, np.ndarray]:
+    def drawn(self, T: int) -> tuple[np.ndarray, np.ndarray]:
         """Summary of T reference rows, and the (B,) sorted null statistics of pairs of batches of T rows."""
         if T not in self._drawn:
             rng = np.random.default_rng([self.seed, T])
@@ -464,10 +400,10 @@ def root_likelihood_test(
     >>> test(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-    return _test(
+    return BaselineTest(
         circuit,
         lambda rows: pcircuit.log_likelihood(circuit, rows),
-        mean_difference,
+        _distance_of_means,
         num_resamples,
         rng,
     )
@@ -513,10 +449,10 @@ def typicality_test(
         entropy = -float(
             pcircuit.log_likelihood(circuit, pcircuit.sample(circuit, ENTROPY_ROWS, rng=rng)).mean()
         )
-    return _test(
+    return BaselineTest(
         circuit,
         lambda rows: pcircuit.log_likelihood(circuit, rows),
-        lambda reference, batch: typicality(batch, entropy),
+        lambda _, batch: abs(_mean_of(batch) + entropy),
         num_resamples,
         rng,
     )
@@ -566,7 +502,7 @@ def dropout_test(
     summary(
         np.zeros((0, circuit.num_variables), np.int64)
     )  # refuses wrong options now, not at the first batch
-    return _test(circuit, summary, mean_difference, num_resamples, rng)
+    return BaselineTest(circuit, summary, _distance_of_means, num_resamples, rng)
 
 
 def mmd_test(
@@ -618,17 +554,4 @@ def mmd_test(
     def statistic(first: np.ndarray, second: np.ndarray) -> float:
         return mmd_squared(first, second, bandwidth)
 
-    return _test(circuit, summary, statistic, num_resamples, rng)
-
-
-def _test(
-    circuit: pcircuit.Circuit,
-    summary: Callable[..., Any],
-    statistic: Callable[..., Any],
-    num_resamples: int,
-    rng: Any,
-) -> BaselineTest:
-    """A BaselineTest after the checks that all share."""
-    num_resamples = check_whole_number(num_resamples, "num_resamples", 1)
-    circuit, seed = check_distribution(circuit), check_seed(rng)
-    return BaselineTest(circuit, summary, statistic, num_resamples, seed)
+    return BaselineTest(circuit, summary, statistic, num_resamples, rng)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from hld.answers.profile import Profile
 from hld.answers.table_facts import (
@@ -18,10 +20,12 @@ from hld.answers.table_facts import (
 from hld.detector.detector import HLDDetector, judge_rows, warn_of_several
 from hld.detector.estimator import check_fitted
 from hld.tables.schemas.encoding import EncodingReport
-from hld.testing.row_sums import RowSums, RowTotals
+from hld.testing.row_sums import RowSums, row_sums
 from hld.witnesses.result import HLDResult, with_quality
 from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_fraction
+
+PART = 2**32  # between the seeds of parts that are summed by themselves
 
 
 def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.05) -> HLDResult:
@@ -97,7 +101,7 @@ def check_detector(detector: Any) -> None:
 class ChunkFacts:
     """What a test needs of some rows; that of more rows is the sum, whose first rows are those of the first."""
 
-    rows: RowTotals | None
+    rows: RowSums
     counts: Profile
     report: EncodingReport
     absent: frozenset[str]
@@ -105,9 +109,8 @@ class ChunkFacts:
 
     def __add__(self, other: ChunkFacts) -> ChunkFacts:
         """Those of both."""
-        rows = None if self.rows is None or other.rows is None else self.rows + other.rows
         return ChunkFacts(
-            rows,
+            self.rows + other.rows,
             self.counts + other.counts,
             self.report + other.report,
             self.absent & other.absent,
@@ -118,25 +121,25 @@ class ChunkFacts:
 def facts_of_chunks(
     detector: HLDDetector, chunks: Iterable[Any], part: int = 0
 ) -> ChunkFacts | None:
-    """What a test needs of a part of the rows, whose sums are taken as if they came at once."""
-    sums, found = RowSums(detector.test_, part=part), None
+    """What a test needs of a part of the rows."""
+    found: ChunkFacts | None = None
+    rng = np.random.default_rng([0, 2, part])
     for chunk in chunks:
         batch = read_batch(detector, chunk)
-        sums.add(batch.rows)
+        first = part * PART + (0 if found is None else found.rows.num_rows)
+        sums = row_sums(detector.test_, batch.rows, rng, first)
         counts = batch_profile(detector, batch.codes, batch.marks)
-        own = ChunkFacts(None, counts, batch.report, batch.absent, batch.extra)
+        own = ChunkFacts(sums, counts, batch.report, batch.absent, batch.extra)
         found = own if found is None else found + own
-    return None if found is None else replace(found, rows=sums.totals())
+    return found
 
 
 def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDResult:
     """The verdict on all rows."""
-    assert facts.rows is not None
-    sums = RowSums.of(detector.test_, facts.rows)
     held = held_of(detector, None)
     quality = quality_of(detector, facts.report, facts.absent, facts.extra, held)
     result = with_quality(
-        lambda level: detector.test_.judge_sums(sums, level),
+        lambda level: detector.test_.judge_sums(facts.rows, level),
         quality,
         alpha,
         witnesses_of(detector, held, facts.counts),

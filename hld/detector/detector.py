@@ -39,7 +39,7 @@ from hld.tables.drawing import condition_probability
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.shown_names import listed
 from hld.testing.goodness_of_fit import HLDTest
-from hld.testing.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
+from hld.testing.planning.of_tables import planner_of
 from hld.testing.summaries.of_tables import facts_of, summarize_chunks
 from hld.testing.summaries.summary import BatchSummary, check_summary
 from hld.witnesses.result import HLDResult, with_quality
@@ -400,7 +400,7 @@ class HLDDetector(Estimator):
         return summarize_chunks(self, [table])
 
     def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
-        """Probability that T rows of an alternative are called shifted: see `planning.of_tables.power_of_table`.
+        """Probability that T rows of an alternative are called shifted: see `hld.testing.planning.power`.
 
         Parameters
         ----------
@@ -429,10 +429,10 @@ class HLDDetector(Estimator):
         True
         """
         check_fitted(self)
-        return power_of_table(self, alternative, T, alpha)
+        return planner_of(self).power(alternative, T, alpha)
 
     def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> Any:
-        """Rows with which an alternative is found: see `hld.testing.planning.of_tables.sample_size_of_table`.
+        """Rows with which an alternative is found: see `hld.testing.planning.power`.
 
         Parameters
         ----------
@@ -453,10 +453,10 @@ class HLDDetector(Estimator):
             If the detector is not fitted, or an argument is not usable.
         """
         check_fitted(self)
-        return sample_size_of_table(self, alternative, power, alpha)
+        return planner_of(self).sample_size(alternative, power, alpha)
 
     def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
-        """How much more frequent levels have to get: see `hld.testing.planning.of_tables.detectable_of_table`.
+        """How much more frequent levels have to get: see `hld.testing.planning.power`.
 
         Parameters
         ----------
@@ -477,7 +477,7 @@ class HLDDetector(Estimator):
             If the detector is not fitted, or an argument is not usable.
         """
         check_fitted(self)
-        return detectable_of_table(self, T, power, alpha)
+        return planner_of(self).detectable(T, power, alpha)
 
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.

@@ -287,8 +287,8 @@ def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
         slow = [names[v] for v in judge.dependent_columns]
         least = judge.least_pvalue() if judge.is_too_short else judge.least_of_columns()
         said = (
-            f"`order`='time' compares with stretches of up to {judge.stretches.longest} of "
-            f"{judge.stretches.num_rows} rows, which are still dependent"
+            f"`order`='time' compares with stretches of up to {judge.reference.longest} of "
+            f"{judge.reference.num_rows} rows, which are still dependent"
             f"{'' if judge.is_too_short else f' in {listed(slow, SHOWN_NAMES)}'}, so p-values of these are at "
             f"least {least_text(least)}, and more for long batches: give a longer series"
         )

@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.amounts import UNIT
 from hld.tables.cells import Columns, distinct_values, reads_as_number
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import whole_cells
@@ -61,16 +60,12 @@ def examine_columns(
     arrays = dict(zip(names, columns.arrays, strict=True))
     asked = {*column_roles(names, categorical, continuous)}
     asked |= {one.name for one in given.columns} if given is not None else set()
-    texts, amounts, dates, left = [], [], [], []
+    texts, dates, left = [], [], []
     for column in schema.columns:
         name = column.name
         if name in asked:
             continue
-        if column.part == UNIT:
-            source = column.source
-            first = next(cell for cell in arrays[source].tolist() if isinstance(cell, str))
-            amounts.append(f"{source!r} (such as {reprlib.repr(first)})")
-        elif column.source is None and (date := _unread_date(column, arrays[name])):
+        if column.source is None and (date := _unread_date(column, arrays[name])):
             dates.append(date)
         elif column.kind == LEFT_OUT and column.note.startswith(CAUSES):
             odd = ""
@@ -83,10 +78,6 @@ def examine_columns(
         texts,
         "of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
         "numbers (rows are counted from 0), or name them in `categorical`",
-    )
-    _warn(
-        amounts,
-        "of amounts that are text, which are read as numbers: {}; their units are columns of their own",
     )
     _warn(
         dates,

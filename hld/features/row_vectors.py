@@ -99,36 +99,31 @@ class RowVectors:
         mean_score = pcircuit.mean_score(self.circuit, data) if mean_score is None else mean_score
         return np.concatenate([likelihoods, self.features.of_scores(mean_score)])
 
-    def sums(self, data: np.ndarray, times: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def sums(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(size,) sums of each number over the rows (n, V) that show it, -1 for a hole, and how many rows these are.
 
-        Row i is there times_i times.  A missing cell is one more category, whose likelihood is 0 for every unit: so are
-        those of all nodes that the row does not show, and no row has to be looked at by itself.
+        A missing cell is one more category, whose likelihood is 0 for every unit: so are those of all nodes that the
+        row does not show, and no row has to be looked at by itself.
         """
-        if not self.circuit.is_categorical:
-            shown, counted = self.seen(data), np.ones(len(data)) if times is None else times
-            counts = (counted @ shown).astype(np.int64)
-            return counted @ np.where(shown, self.rows(data), 0.0), counts
+        if not self.circuit.is_categorical or not len(data):
+            sums, counts = np.zeros(self.size), np.zeros(self.size, dtype=np.int64)
+            for start in range(0, len(data), BLOCK_ROWS):
+                rows = data[start : start + BLOCK_ROWS]
+                shown = self.seen(rows)
+                sums += np.where(shown, self.rows(rows), 0.0).sum(axis=0)
+                counts += shown.sum(axis=0)
+            return sums, counts
         whole = np.logical_and.reduce([column >= 0 for column in data.T])
-        number = len(data) if times is None else int(times.sum())
         if whole.all():
-            sums = self.mean(data) * number if times is None else times @ self.rows(data)
-            return sums, np.full(self.size, number)
+            return self.mean(data) * len(data), np.full(self.size, len(data))
         missing = np.array(self._closed.num_categories) - 1
         dtype = np.promote_types(data.dtype, np.min_scalar_type(-1 - missing.max()))
         filled = np.where(data < 0, missing.astype(dtype), data)
-        rest = None if times is None else times[~whole]
+        sums = pcircuit.mean_node_likelihoods(self._closed, filled, nodes=self.nodes) * len(data)
         seen = self.seen_regions(data[~whole])
-        if rest is None:
-            sums = pcircuit.mean_node_likelihoods(self._closed, filled, nodes=self.nodes) * number
-            counts = np.array([np.count_nonzero(one) for one in seen]) + np.count_nonzero(whole)
-        else:
-            sums = times @ pcircuit.node_likelihoods(self._closed, filled, nodes=self.nodes)
-            counts = np.array([rest[one].sum() for one in seen]) + times[whole].sum()
+        counts = np.array([np.count_nonzero(one) for one in seen]) + np.count_nonzero(whole)
         if self.features is not None:
-            flows = pcircuit.expected_flows(
-                self.circuit, data[whole], weights=None if times is None else times[whole]
-            )
+            flows = pcircuit.expected_flows(self.circuit, data[whole])
             own = self.features.of_scores(score_of_flows(self.circuit, flows))
             sums = np.append(sums, own)
         return sums, counts[self.regions]

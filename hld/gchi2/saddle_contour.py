@@ -81,8 +81,7 @@ Imhof (1961), Computing the distribution of quadratic forms in normal variables,
 """
 
 import math
-import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -94,10 +93,7 @@ _COS, _SIN = math.cos(_ALPHA), math.sin(_ALPHA)
 _LENGTH = 20.0  # of the stored hyperbola in u: enough for 1e-6 degrees of freedom; one needs 5
 _NEGLIGIBLE = 46.0  # exp(-46) = 1e-20: nodes below it are left out
 _BLOCK = 128  # atoms at a time: 128 x 80 doubles stay in the cache and are not page-mapped afresh each call
-_FAR, _NEAR = (
-    1e100,
-    1e-290,
-)  # beyond these the leading term of the asymptotic series is exact in doubles
+SMALLEST = 1e-290  # from here down P(Q < x) is a pure power of x
 _CLOSE = 0.03  # of the peak's width: the sum keeps the linear term
 
 
@@ -108,8 +104,7 @@ class Tail(NamedTuple):
     value: float
     log_value: float
     error: float  # bound on the relative error of `value`
-    slope: float  # x f(x) / value with the density f of Q / scale; NaN unless asked for
-    bend: float  # x^2 f'(x) / value; likewise
+    slope: float  # x f(x) / value with the density f of Q / scale
 
 
 class _Frame(NamedTuple):
@@ -121,22 +116,19 @@ class _Frame(NamedTuple):
     pole: float  # c / b
     tilt: float  # sum n a - x delta: 0 at the exact saddle
     moments: tuple[float, float]  # sum (n + 2 p) a^2, sum (n + 3 p) a^3
-    pulls: np.ndarray | None  # p_j, (k,); None without noncentrality
+    pulls: np.ndarray  # p_j, (k,)
 
 
-def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tail:
+def tail_probability(spectrum: Spectrum, x: float) -> Tail:
     """Return the smaller tail of Q / scale at x > 0 (the upper one if x is above the mean; next to it, either)."""
-    if x > _FAR:  # log P = -x/2 + O(log x)
-        return Tail(True, 0.0, -0.5 * x, 2.0 * _EPS, 0.5 * x, -0.25 * x * x)
-    if x < _NEAR:  # P is proportional to x^(n/2)
-        edge = tail_probability(spectrum, _NEAR, density)
-        log_value = edge.log_value + 0.5 * spectrum.degrees * math.log(x / _NEAR)
+    if x < SMALLEST:
+        edge = tail_probability(spectrum, SMALLEST)
+        log_value = edge.log_value + 0.5 * spectrum.degrees * math.log(x / SMALLEST)
         return edge._replace(value=math.exp(log_value), log_value=log_value)
-    delta, factors = (
-        _saddle(spectrum, x) if spectrum.shifts is None else shifted_saddle(spectrum, x)
-    )
+    delta, factors = _saddle(spectrum, x)
     log_peak, round_off = _log_peak(spectrum, delta, x)
-    first, second, third, pulls = _derivatives(spectrum, factors, delta)
+    pulls = spectrum.shifts / (spectrum.gaps + spectrum.ratios * delta)
+    first, second, third = (float((spectrum.counts + k * pulls) @ factors**k) for k in (1, 2, 3))
     pole = (1.0 - delta) / delta
     # A wider hyperbola would pass too close to the cut; only multiplicities below 1 could ask for one.
     unit = _KAPPA / math.sqrt(0.5 * max(second, 1.0))
@@ -145,7 +137,7 @@ def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tai
     )
     step, upper = _STEP, pole >= 0.0
     for _ in range(5):
-        fine, coarse, gross, slopes = _contour_sum(frame, step, density)
+        fine, coarse, gross, density = _contour_sum(frame, step)
         share = _pole_correction(frame, delta, step)
         share_coarse = _pole_correction(frame, delta, 3.0 * step)
         total = (fine if upper else -fine) + math.exp(share - log_peak)
@@ -163,45 +155,45 @@ def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tai
     # The last term is the condition number near the mean, where the exponent is small and q f(q) is not.
     round_off += 8.0 * _EPS * first / math.sqrt(second)
     error = (gap / total) ** 3 + round_off * max(1.0, gross / total)
-    if not density:
-        return Tail(upper, value, log_value, error, math.nan, math.nan)
-    half = 0.5 * delta * x
-    return Tail(
-        upper, value, log_value, error, half * slopes[0] / total, -half * half * slopes[1] / total
-    )
-
-
-def _derivatives(spectrum: Any, factors: Any, delta: Any) -> Any:
-    """The first three derivatives of K at the saddle, scaled, and the pulls p_j (k,), None without noncentrality."""
-    counts, shifts = spectrum.counts, spectrum.shifts
-    if shifts is None:
-        weighted = counts * factors
-        return float(weighted.sum()), float(weighted @ factors), float(weighted @ factors**2), None
-    pulls = shifts / (spectrum.gaps + spectrum.ratios * delta)
-    return (*(float((counts + k * pulls) @ factors**k) for k in (1, 2, 3)), pulls)
+    return Tail(upper, value, log_value, error, 0.5 * delta * x * density / total)
 
 
 def _saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
     """Return delta, the scaled distance of the saddle point from the cut, and the factors a_j (k,).
 
-    Newton on 1/g, g(delta) = sum n r / ((1 - r) + r delta) = x: 1/g is concave and increasing, so the
-    iteration started left of the root climbs monotonically; it is exact at once if all weights are equal.
+    Solves sum_j n_j r_j / g_j + delta_j r_j / g_j^2 = x, g_j = (1 - r_j) + r_j delta, by Newton's iteration on
+    logarithms inside a bracket: every r_j / g_j is at most 1 / delta, and the first is 1 / delta.
     """
-    ratios, gaps, counts = spectrum.ratios, spectrum.gaps, spectrum.counts
-    delta = float(counts[0]) / x
-    if x < spectrum.power_sums[0]:
-        delta = max(delta, 1.0)
-    for _ in range(100):
+    ratios, gaps, counts, shifts = spectrum.ratios, spectrum.gaps, spectrum.counts, spectrum.shifts
+    low = _root(float(counts[0]), float(shifts[0]), x)
+    shift = float(
+        shifts.sum()
+    )  # every r_j / g_j^2 is at most 1 / delta^2, or 1 / delta where delta is above 1
+    high = max(_root(spectrum.degrees, shift, x), min((spectrum.degrees + shift) / x, 1e300))
+    delta = math.sqrt(low) * math.sqrt(high)  # of the product, which may be no double
+    for _ in range(200):
         numerator = ratios * delta
-        factors = numerator / (gaps + numerator)
-        weighted = counts * factors
-        first, second = float(weighted.sum()), float(weighted @ factors)
-        step = first / second * (first / (delta * x) - 1.0)
-        # The sum keeps the linear term, so the saddle point may be off by a small part of the peak's width.
-        if step * math.sqrt(second) <= 0.03:
+        inverse = 1.0 / (gaps + numerator)
+        factors, pulls = numerator * inverse, shifts * inverse
+        weights = counts + pulls
+        first, second = float(weights @ factors), float((weights + pulls) @ (factors * factors))
+        if first > x * delta:
+            low = delta
+        else:
+            high = delta
+        # d log(first / delta) / d log(delta) = -second / first; the sum keeps the linear term, so that the saddle
+        # point may be off by a small part of the peak's width
+        step = first / second * math.log(first / (x * delta))
+        if abs(step) * math.sqrt(second) <= _CLOSE or high <= low * (1.0 + 1e-15):
             break
-        delta *= 1.0 + step
+        moved = delta * math.exp(min(max(step, -50.0), 50.0))
+        delta = moved if low < moved < high else math.sqrt(low) * math.sqrt(high)
     return delta, factors
+
+
+def _root(count: float, shift: float, x: float) -> float:
+    """The delta with count / delta + shift / delta^2 = x."""
+    return (count + math.sqrt(count * count + 4.0 * x * shift)) / (2.0 * x)
 
 
 def _log_peak(spectrum: Spectrum, delta: float, x: float) -> tuple[float, float]:
@@ -219,23 +211,20 @@ def _log_peak(spectrum: Spectrum, delta: float, x: float) -> tuple[float, float]
     if abs(cosaddle) <= 0.5:
         # Near the mean the two nearly cancel; psi and (x - mean) are the differences taken term by term.
         log_product, tilt = float(counts @ (logs + y)), (x - spectrum.power_sums[0]) * cosaddle
-    if spectrum.shifts is not None:
-        # delta (1 / (1 - y) - 1), and near the mean without the part y that the mean has
-        share = spectrum.shifts * y / (spectrum.gaps + spectrum.ratios * delta)
-        pull = float(share @ y if abs(cosaddle) <= 0.5 else share.sum())
-        return -0.5 * (log_product + tilt - pull), round_off + 2.0 * _EPS * abs(pull)
-    return -0.5 * (log_product + tilt), round_off
+    # delta (1 / (1 - y) - 1), and near the mean without the part y that the mean has
+    share = spectrum.shifts * y / (spectrum.gaps + spectrum.ratios * delta)
+    pull = float(share @ y if abs(cosaddle) <= 0.5 else share.sum())
+    return -0.5 * (log_product + tilt - pull), round_off + 2.0 * _EPS * abs(pull)
 
 
-def _contour_sum(frame: _Frame, step: float, density: bool) -> tuple[Any, ...]:
-    """Midpoint sums with steps h and 3h, the sum of moduli, the pair for density and derivative (or None)."""
+def _contour_sum(frame: _Frame, step: float) -> tuple[float, float, float, float]:
+    """Midpoint sums with steps h and 3h, the sum of moduli, and the sum for the density."""
     nodes = _HYPERBOLA if step == _STEP else _hyperbola(step)
     end = _node_count(frame, nodes)
     while True:
         path, tangent = nodes[0][:end], nodes[1][:end]
         values = np.exp(_exponent(frame, path, nodes[2][:end])) * tangent
-        shifted = path + frame.pole
-        terms = (values / shifted).imag
+        terms = (values / (path + frame.pole)).imag
         moduli = np.abs(terms)
         gross = float(moduli.sum())
         if float(moduli[-3:].max()) <= 1e-17 * gross or end >= nodes[0].size:
@@ -243,14 +232,7 @@ def _contour_sum(frame: _Frame, step: float, density: bool) -> tuple[Any, ...]:
         end += 16  # the count is an estimate: go on until the terms have died out
     scale = step / math.pi
     fine, coarse = scale * float(terms.sum()), 3.0 * scale * float(terms[1::3].sum())
-    if not density:
-        return fine, coarse, scale * gross, None
-    bent = scale * frame.unit
-    slopes = (
-        bent * float(values.imag.sum()),
-        bent * frame.unit * float((values * shifted).imag.sum()),
-    )
-    return fine, coarse, scale * gross, slopes
+    return fine, coarse, scale * gross, scale * frame.unit * float(values.imag.sum())
 
 
 def _exponent(frame: _Frame, path: np.ndarray, square: np.ndarray) -> np.ndarray:
@@ -276,11 +258,11 @@ def _exponent(frame: _Frame, path: np.ndarray, square: np.ndarray) -> np.ndarray
     exponent = (0.5 * frame.tilt * frame.unit) * path
     exponent.real -= 0.25 * log_moduli
     exponent.imag += 0.5 * angles
-    return (
-        exponent
-        if frame.pulls is None
-        else exponent + pulled(frame.pulls, frame.unit * frame.factors, path)
-    )
+    for pull, factor in zip(frame.pulls.tolist(), frame.factors.tolist(), strict=True):
+        if pull > 0.0:  # (1/2) p_j (a_j z)^2 / (1 - a_j z)
+            scaled = frame.unit * factor * path
+            exponent += (0.5 * pull) * scaled * scaled / (1.0 - scaled)
+    return exponent
 
 
 def _node_count(frame: _Frame, nodes: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
@@ -319,54 +301,3 @@ def _hyperbola(step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 _HYPERBOLA = _hyperbola(_STEP)
-
-
-def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
-    """The scaled distance delta of the saddle point from the cut, and the factors a_j (k,).
-
-    Solves sum_j n_j r_j / g_j + delta_j r_j / g_j^2 = x, g_j = (1 - r_j) + r_j delta, by Newton's iteration on
-    logarithms inside a bracket: every r_j / g_j is at most 1 / delta, and the first is 1 / delta.
-
-    Returns factors (k,).
-    """
-    ratios, gaps, counts = spectrum.ratios, spectrum.gaps, spectrum.counts
-    shifts = np.zeros(len(counts)) if spectrum.shifts is None else spectrum.shifts
-    low, high = (
-        _root(counts[0], shifts[0], x),
-        max(
-            _root(counts.sum(), shifts.sum(), x),
-            min(float(counts.sum() + shifts.sum()) / x, sys.float_info.max),
-        ),
-    )
-    delta = math.sqrt(low) * math.sqrt(high)  # of the product, which may be no double
-    for _ in range(200):
-        numerator = ratios * delta
-        inverse = 1.0 / (gaps + numerator)
-        factors = numerator * inverse
-        first, second = (float((counts + k * shifts * inverse) @ factors**k) for k in (1, 2))
-        if first > x * delta:
-            low = delta
-        else:
-            high = delta
-        # d log(first / delta) / d log(delta) = -second / first
-        step = first / second * math.log(first / (x * delta))
-        if abs(step) * math.sqrt(second) <= _CLOSE or high <= low * (1.0 + 1e-15):
-            break
-        moved = delta * math.exp(min(max(step, -50.0), 50.0))
-        delta = moved if low < moved < high else math.sqrt(low) * math.sqrt(high)
-    return delta, factors
-
-
-def pulled(pulls: np.ndarray, reach: np.ndarray, path: np.ndarray) -> np.ndarray:
-    """(1/2) sum_j p_j (a_j z)^2 / (1 - a_j z) at the nodes z = b path (nodes,); reach is b a_j (k,)."""
-    total = np.zeros(path.size, dtype=np.complex128)
-    for pull, own in zip(pulls.tolist(), reach.tolist(), strict=True):
-        if pull > 0.0:
-            scaled = own * path
-            total += (0.5 * pull) * scaled * scaled / (1.0 - scaled)
-    return total
-
-
-def _root(count: Any, shift: Any, x: Any) -> Any:
-    """The delta with count / delta + shift / delta^2 = x."""
-    return float((count + math.sqrt(count * count + 4.0 * x * shift)) / (2.0 * x))

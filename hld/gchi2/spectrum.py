@@ -25,7 +25,6 @@ below 1e-16 per unit of mass at the worst point of the worst contour, and less b
 ========================  =============================================================
 `Spectrum`                the prepared weights, immutable
 `prepare`                 makes one, and checks the weights
-`_merge_ties`             run-length encoding of the sorted weights
 `_compress`               Gauss rules piece by piece
 ========================  =============================================================
 
@@ -68,10 +67,8 @@ class Spectrum:
         Degrees of freedom: sum of `counts`, weights equal to 0 left out.
     power_sums : tuple of 3 floats
         sum counts * ratios^k for k = 1, 2, 3, of the weights before compression.
-    log_ratio_sum : float
-        sum counts * log(ratios), natural logarithm.
-    shifts : (k,) float64 array or None
-        Noncentralities, at least 0; None if all are 0.  With them `power_sums` are sum (counts + k shifts) ratios^k.
+    shifts : (k,) float64 array
+        Noncentralities, at least 0.  With them `power_sums` are sum (counts + k shifts) ratios^k.
     """
 
     scale: float
@@ -80,8 +77,7 @@ class Spectrum:
     counts: np.ndarray = field(repr=False)
     degrees: float
     power_sums: tuple[float, float, float]
-    log_ratio_sum: float = field(repr=False)
-    shifts: np.ndarray | None = field(default=None, repr=False)
+    shifts: np.ndarray = field(repr=False)
 
     @property
     def mean(self) -> float:
@@ -145,7 +141,7 @@ def prepare(
                 "the plain weights instead"
             )
         return weights
-    values, counts, shifts = _checked(weights, multiplicities, noncentralities)  # type: ignore[misc]
+    values, counts, shifts = _checked(weights, multiplicities, noncentralities)
     scale = float(values[0]) if values.size else 0.0
     degrees = float(counts.sum())
     if scale and degrees < _LEAST_DEGREES:
@@ -153,28 +149,21 @@ def prepare(
             f"`multiplicities` of the positive weights sum to {degrees:.6g}, expected at least "
             f"{_LEAST_DEGREES:g}: so few degrees of freedom are numerically none"
         )
-    gaps = (scale - values) / scale if scale else values
-    ratios = values / scale if scale else values
-    log_sum = float(counts @ np.log(ratios))
-    if shifts is not None:
-        powers = tuple(float((counts + k * shifts) @ ratios**k) for k in (1, 2, 3))
-        shifts.flags.writeable = False
-    else:
-        powers = tuple(float(counts @ ratios**k) for k in (1, 2, 3))
-        if ratios.size > _COMPRESS_ABOVE:
-            ratios, gaps, counts = _compress(ratios, gaps, counts)
-    for array in (ratios, gaps, counts):
+    ratios, gaps = values / (scale or 1.0), (scale - values) / (scale or 1.0)
+    first, second, third = (float((counts + k * shifts) @ ratios**k) for k in (1, 2, 3))
+    if ratios.size > _COMPRESS_ABOVE and not shifts.any():
+        ratios, gaps, counts = _compress(ratios, gaps, counts)
+        shifts = np.zeros(ratios.size)
+    for array in (ratios, gaps, counts, shifts):
         array.flags.writeable = False
-    return Spectrum(scale, ratios, gaps, counts, degrees, powers, log_sum, shifts)  # type: ignore[arg-type]
+    return Spectrum(scale, ratios, gaps, counts, degrees, (first, second, third), shifts)
 
 
 def _checked(
     weights: Any, multiplicities: Any, noncentralities: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Validated, positive, descending weights (k,) without ties, their multiplicities and shifts (k,) or None."""
-    values = np.array(
-        check_numbers(weights, "weights", "a one-dimensional array of finite numbers")
-    )
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Validated, positive, descending weights (k,) without ties, their multiplicities and shifts (k,)."""
+    values = check_numbers(weights, "weights", "a one-dimensional array of finite numbers")
     if values.ndim != 1 or values.size == 0:
         raise ValueError(
             f"`weights` has shape {values.shape}, expected a non-empty one-dimensional array"
@@ -186,34 +175,21 @@ def _checked(
             "round-off explains, expected weights >= 0: check that the matrix whose eigenvalues "
             "they are is positive semi-definite"
         )
-    counts = np.ones(values.size)
+    counts, shifts = np.ones(values.size), np.zeros(values.size)
     if multiplicities is not None:
         expected = f"{values.size} finite positive numbers, one per weight"
-        counts = np.array(
-            check_numbers(multiplicities, "multiplicities", expected, counts.shape, above=0)
-        )
-    shifts = np.zeros(values.size)
+        counts = check_numbers(multiplicities, "multiplicities", expected, counts.shape, above=0)
     if noncentralities is not None:
         expected = f"{values.size} finite numbers of at least 0, one per weight"
-        shifts = np.array(
-            check_numbers(noncentralities, "noncentralities", expected, counts.shape, least=0)
-        )
+        shifts = check_numbers(noncentralities, "noncentralities", expected, counts.shape, least=0)
     # Weights this small move log P by less than 1e-290 unless q is as small, where P is no number any more.
-    keep = values > max(top, 0.0) * 1e-290
-    values, counts, shifts = _merge_ties(values[keep], counts[keep], shifts[keep])  # type: ignore[misc]
-    return values, counts, shifts if shifts.any() else None  # type: ignore[return-value]
-
-
-def _merge_ties(
-    values: np.ndarray, counts: np.ndarray, shifts: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values (k,), descending, with the summed counts and shifts (k,) of each."""
-    if values.size == 0:
-        return values, counts, shifts  # type: ignore[return-value]
-    order = np.argsort(values)[::-1]
+    kept = np.flatnonzero(values > max(top, 0.0) * 1e-290)
+    order = kept[np.argsort(values[kept])[::-1]]
     values, counts, shifts = values[order], counts[order], shifts[order]
+    if not values.size:
+        return values, counts, shifts
     first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
-    return values[first], np.add.reduceat(counts, first), np.add.reduceat(shifts, first)  # type: ignore[return-value]
+    return values[first], np.add.reduceat(counts, first), np.add.reduceat(shifts, first)
 
 
 def _compress(ratios: Any, gaps: Any, counts: Any) -> Any:
@@ -240,11 +216,9 @@ def _compress(ratios: Any, gaps: Any, counts: Any) -> Any:
 
 
 def _gauss_rules(points: Any, counts: Any, begin: Any, length: Any) -> Any:
-    """Gauss nodes and weights (pieces, 12) of all pieces at once; a piece is points[begin:begin + length].
+    """Gauss nodes and weights (pieces, 12) of all pieces points[begin:begin + length] at once.
 
-    The three-term recurrence of the orthonormal polynomials (Lanczos) gives a Jacobi matrix per piece; its
-    eigenvalues are the nodes, the squared first components of its eigenvectors the weights (Golub and
-    Welsch).
+    Lanczos' recurrence gives a Jacobi matrix per piece, its eigenvalues and eigenvectors the rule (Golub and Welsch).
     """
     piece = np.repeat(np.arange(begin.size), length)
     mass = np.add.reduceat(counts, begin)

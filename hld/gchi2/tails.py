@@ -32,7 +32,6 @@ Functions
 `sf_with_error`    P(Q >= q) and a bound on its error                  a posteriori
 `cdf`              P(Q < q) = 1 - sf                                   relative accuracy
 `isf`              q with P(Q >= q) = p, the critical value            p down to 1e-308
-`ppf`              q with P(Q < q) = p                                 p down to 1e-308
 `prepare`          weights sorted, merged, compressed: a `Spectrum`    do it once per spectrum
 =================  ==================================================  ============================
 
@@ -67,58 +66,22 @@ variables, Advances in Applied Probability 12, 475-490.
 
 Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule, SIAM Review 56, 385-458.
 
-Quantiles of :math:`Q = \sum_j \lambda_j \chi^2_{n_j}` by Halley's iteration on a logarithm.
-
-The equation is solved on the side where the probability is small, for a function that is nearly straight
-there:
-
-* upper side, P(Q >= x) = p: G(x) = log P(Q >= x) - log p in x, since the tail is nearly exponential;
-* lower side, P(Q < x) = p: G(y) = log P(Q < e^y) - log p in y = log x, since the tail is nearly a power.
-
-With f the density and f' its derivative, both from the nodes that gave P (see `gchi2.saddle_contour`), Halley's
-step
-
-.. math:: \Delta = - \frac{2 G G'}{2 G'^2 - G G''}
-
-triples the number of correct digits: a step below 1e-5 leaves an error below 1e-15. A bracket catches the
-rest.
-
-The start is a quantile of a gamma law with the first moments of Q, by Wilson and Hilferty's cube:
-Pearson III (three moments) above, Satterthwaite (two moments) below, where also the bound
-
-.. math:: P(Q < x) \le \prod_j r_j^{-n_j/2} \frac{(x/2)^{n/2}}{\Gamma(n/2 + 1)}, \qquad n = \sum_j n_j,
-
-gives a rigorous lower end for the bracket (drop exp(-x_j / 2r_j) <= 1 from the joint density).
-
-References
-----------
-Wilson and Hilferty (1931), The distribution of chi-square, Proceedings of the National Academy of Sciences
-17, 684-688.
-
-Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics Bulletin 2,
-110-114.
-
-Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426
-(Pearson's three-moment approximation).
+Quantiles are found by Newton's iteration on a logarithm, inside a bracket, on the side where the probability is small
+and its logarithm nearly straight: above, P(Q >= x) is nearly exponential in x; below, P(Q < x) is nearly a power.
 """
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.gchi2.saddle_contour import Tail, tail_probability
+from hld.gchi2.saddle_contour import SMALLEST, Tail, tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
 from pcircuit.arguments import check_numbers
 
-__all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]
-_POWER_BELOW = (
-    1e-290  # from here down P(Q < x) is a pure power of x, and a probability may underflow
-)
-_LARGEST_LOG = math.log(sys.float_info.max)
+__all__ = ["Spectrum", "cdf", "isf", "logsf", "prepare", "sf", "sf_with_error"]
 
 
 def sf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -277,7 +240,7 @@ def isf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Notes
     -----
-    Two to four evaluations of the contour; see `gchi2.tails`.
+    Some five evaluations of the contour.
 
     Examples
     --------
@@ -287,36 +250,7 @@ def isf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     1.0
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _quantile(value, spectrum, upper=True), p, "p")
-
-
-def ppf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
-    r"""Quantile function: the q with :math:`P(Q < q) = p`.
-
-    Parameters
-    ----------
-    p : float or array_like of float
-        Lower tail probabilities in [0, 1]; 0 gives 0, 1 gives infinity.
-    weights : (m,) array_like of float, or Spectrum
-        The lambda_j >= 0.
-
-    Returns
-    -------
-    float or ndarray of the shape of `p`
-        Quantiles, relative error about 1e-15 (for p near 1, p itself carries less: use `isf`).
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `isf`.
-
-    Examples
-    --------
-    >>> round(ppf(0.5, [1.0, 1.0]) / (2.0 * math.log(2.0)), 12)
-    1.0
-    """
-    spectrum = prepare(weights)
-    return _each(lambda value: _quantile(value, spectrum, upper=False), p, "p")
+    return _each(lambda value: _isf(value, spectrum), p, "p")
 
 
 def _each(function: Callable[..., Any], values: Any, name: str) -> Any:
@@ -333,12 +267,12 @@ def _each(function: Callable[..., Any], values: Any, name: str) -> Any:
 def _tail(q: float, spectrum: Spectrum) -> Tail:
     """The tail of Q at a float q that is easier to compute, degenerate cases included."""
     if math.isnan(q):
-        return Tail(True, q, q, q, q, q)
+        return Tail(True, q, q, q, q)
     x = q / spectrum.scale if spectrum.scale > 0.0 else q * math.inf if q > 0.0 else 0.0
     if x <= 0.0:
-        return Tail(False, 0.0, -math.inf, 0.0, math.nan, math.nan)
+        return Tail(False, 0.0, -math.inf, 0.0, math.nan)
     if x == math.inf:
-        return Tail(True, 0.0, -math.inf, 0.0, math.nan, math.nan)
+        return Tail(True, 0.0, -math.inf, 0.0, math.nan)
     return tail_probability(spectrum, x)
 
 
@@ -359,156 +293,45 @@ def _upper_with_error(tail: Tail) -> tuple[float, float]:
     return _upper(tail), tail.error * tail.value + (0.0 if tail.upper else 2.0**-53)
 
 
-def _quantile(p: float, spectrum: Spectrum, upper: bool) -> float:
-    """The quantile for a float p on the named side, degenerate cases included."""
+def _isf(p: float, spectrum: Spectrum) -> float:
+    """The upper quantile for a float p, degenerate cases included."""
     if math.isnan(p):
         return p
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"`p` contains {p!r}, expected probabilities between 0 and 1")
-    if spectrum.scale == 0.0:
+    if spectrum.scale == 0.0 or p == 1.0:
         return 0.0
-    if p in (0.0, 1.0):
-        return math.inf if (p == 0.0) == upper else 0.0
+    if p == 0.0:
+        return math.inf
     # Always solve for the smaller of p and 1 - p, which is exact for p >= 1/2.
-    return spectrum.scale * (
-        quantile(spectrum, math.log(p), upper)
-        if p <= 0.5
-        else quantile(spectrum, math.log(1.0 - p), not upper)
-    )
-
-
-def pdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
-    r"""Density of :math:`Q = \sum_j \lambda_j \chi^2_{n_j}(\delta_j)`.
-
-    Parameters
-    ----------
-    q : float or array_like of float
-        Where to evaluate, in the units of the weights.
-    weights : (m,) array_like of float, or Spectrum
-        The lambda_j >= 0, or with degrees of freedom and noncentralities what `prepare` made.
-
-    Returns
-    -------
-    float or ndarray of the shape of `q`
-        Relative error about 1e-13.  0 for q < 0 and q = inf; NaN at q = 0, where it may have a pole, and for weights
-        that are all 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `hld.gchi2.sf`.
-
-    Examples
-    --------
-    >>> round(pdf(2.0, [1.0, 1.0]), 12), round(math.exp(-1) / 2, 12)
-    (0.183939720586, 0.183939720586)
-    """
-    spectrum = prepare(weights)
-    return _each(lambda value: _density(value, spectrum), q, "q")
-
-
-def _density(q: Any, spectrum: Any) -> float:
-    """The density at a float."""
-    if math.isnan(q) or q == 0.0 or spectrum.scale == 0.0:
-        return math.nan
-    if q < 0.0 or q == math.inf:
-        return 0.0
-    x = q / spectrum.scale
-    if x == math.inf:
-        return 0.0
-    tail = tail_probability(spectrum, max(x, _POWER_BELOW), density=True)
-    if x >= _POWER_BELOW and tail.value > _POWER_BELOW:
-        return tail.slope * tail.value / q
-    log_density = math.log(tail.slope) + tail.log_value - math.log(q)
-    if x < _POWER_BELOW:  # where x may have lost digits
-        log_density += (
-            0.5
-            * spectrum.degrees
-            * (math.log(q) - math.log(spectrum.scale) - math.log(_POWER_BELOW))
-        )
-    return math.exp(log_density) if log_density < _LARGEST_LOG else math.inf
-
-
-_SMALLEST = 1e-290  # from here down P(Q < x) is a pure power and one step is exact
-_POWER_LAW = _SMALLEST * (1.0 + 1e-12)  # the same, whichever way the bisection is rounded
+    upper = p <= 0.5
+    return spectrum.scale * quantile(spectrum, math.log(p if upper else 1.0 - p), upper)
 
 
 def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
     """Return x with P(Q / scale >= x) = p (`upper`) or P(Q / scale < x) = p, for p of about 1/2 or less."""
-    low, high, floor = 0.0, math.inf, 1e-3 * spectrum.power_sums[0] if upper else 0.0
-    if upper:
-        x = max(floor, _gamma_start(spectrum, log_p, upper))
-    else:
-        low, high = (
-            _power_law_bound(spectrum, log_p),
-            spectrum.power_sums[0] / -math.expm1(log_p),
-        )  # Markov
-        x = max(low, min(_gamma_start(spectrum, log_p, upper), high), _SMALLEST)
-    previous = 1.0
+    low, high, x = -1.0, math.inf, spectrum.power_sums[0]
+    floor = 1e-3 * x if upper else 0.0
     for _ in range(200):
-        misfit, step, slope, noise = _halley(spectrum, x, log_p, upper)
+        tail = tail_probability(spectrum, x)
+        log_value, slope = tail.log_value, tail.slope
+        if tail.upper != upper:
+            log_value, slope = math.log1p(-tail.value), slope * tail.value / (1.0 - tail.value)
+        misfit = log_value - log_p
         if (misfit > 0.0) == upper:
-            low = max(low, x)
+            low = x
         else:
-            high = min(high, x)
+            high = x
         if high <= floor:
             # Multiplicities far below 1 put most of the mass near 0, where only the lower side is straight.
             return quantile(spectrum, math.log1p(-math.exp(log_p)), upper=False)
-        moved = x * (1.0 + step if upper else math.exp(min(step, 700.0)))
-        # Cubic convergence: the next step would be about |step| (|step| / previous)^3.
-        settled = abs(step) * max(slope, 1.0) <= 1e-5 and abs(step) ** 4 <= 1e-15 * previous**3
-        # Before the bracket is asked: at the root round-off may put a settled step outside.
-        if settled or abs(misfit) <= noise or moved <= x <= _POWER_LAW:
+        step = (
+            misfit / slope if slope else math.inf
+        )  # so far on the other side that only the bracket helps
+        moved = x * (1.0 + step if upper else math.exp(min(-step, 700.0)))
+        if abs(step) * max(slope, 1.0) <= 1e-8 or moved <= x <= SMALLEST:
             return moved
-        previous = abs(step)
-        x = max(moved if low < moved < high else _between(low, high), floor)
-    raise ArithmeticError(f"the quantile iteration did not settle between {low!r} and {high!r}.")
-
-
-def _halley(spectrum: Spectrum, x: float, log_p: float, upper: bool) -> tuple[float, ...]:
-    """Misfit G of the logarithms, Halley's step relative to x (or in log x), |dG / dlog x|, noise of G."""
-    tail = tail_probability(spectrum, x, density=True)
-    log_value, odds = tail.log_value, 1.0
-    if tail.upper != upper:
-        log_value, odds = math.log1p(-tail.value), tail.value / (1.0 - tail.value)
-    slope, bend = odds * tail.slope, odds * tail.bend
-    misfit = log_value - log_p
-    first, second = (-slope, -bend - slope**2) if upper else (slope, slope + bend - slope**2)
-    if first == 0.0:  # so far on the other side that only the bracket helps
-        return misfit, math.nan, slope, 0.0
-    curved = 2.0 * first**2 - misfit * second
-    # Far from the root the parabola may point the wrong way: there take Newton's step.
-    step = -2.0 * misfit * first / curved if curved > first**2 else -misfit / first
-    return misfit, step, slope, odds * tail.error
-
-
-def _gamma_start(spectrum: Spectrum, log_p: float, upper: bool) -> float:
-    """Quantile of a gamma law with the first three (upper) or two (lower) moments of Q / scale."""
-    first, second, third = spectrum.power_sums
-    degrees, unit = (
-        (second**3 / third**2, third / second) if upper else (first**2 / second, second / first)
-    )
-    z = _normal_deviate(log_p) if upper else -_normal_deviate(log_p)
-    spread = 2.0 / (9.0 * degrees)
-    cube = max(0.0, 1.0 - spread + z * math.sqrt(spread)) ** 3
-    return first + unit * degrees * (cube - 1.0) if upper else unit * degrees * cube
-
-
-def _normal_deviate(log_p: float) -> float:
-    """Normal deviate z >= 0 with P(Z > z) = p <= 1/2, to 5e-4 (Abramowitz and Stegun 1964, 26.2.23)."""
-    t = math.sqrt(-2.0 * log_p)
-    top = 2.515517 + t * (0.802853 + 0.010328 * t)
-    return t - top / (1.0 + t * (1.432788 + t * (0.189269 + 0.001308 * t)))
-
-
-def _power_law_bound(spectrum: Spectrum, log_p: float) -> float:
-    """A lower bound of the lower quantile, and its limit as p goes to 0."""
-    half = 0.5 * spectrum.degrees
-    return 2.0 * math.exp((log_p + 0.5 * spectrum.log_ratio_sum + math.lgamma(half + 1.0)) / half)
-
-
-def _between(low: Any, high: Any) -> Any:
-    """A point inside the bracket, on a logarithmic scale."""
-    if high == math.inf:
-        return 2.0 * low
-    return math.sqrt(max(low, _SMALLEST)) * math.sqrt(high)
+        if not low < moved < high:
+            moved = 2.0 * low if high == math.inf else math.sqrt(max(low, SMALLEST) * high)
+        x = max(moved, floor, SMALLEST)
+    return x

@@ -76,12 +76,13 @@ class LimitLaw(Null):
 
     def at(self, T: int) -> Spectrum:
         """The law at batch size T, prepared for `hld.gchi2`."""
-        if not self.excess or not self.spectrum.scale:
+        positive = self.eigenvalues > 0
+        if not self.excess or not positive.any():
             return self.spectrum
         law = self._prepared.get(T)
         if law is None:
-            v = min(max(1.0 + self.excess / T, 0.1), MOST_SCALED * self.spectrum.degrees)
-            positive = self.eigenvalues > 0
+            degrees = self.multiplicities[positive].sum()
+            v = min(max(1.0 + self.excess / T, 0.1), MOST_SCALED * degrees)
             law = gchi2.prepare(self.eigenvalues[positive] * v, self.multiplicities[positive] / v)
             if len(self._prepared) < MOST_PREPARED:
                 self._prepared[T] = law

@@ -15,7 +15,9 @@ F (S o R) F^t.  For a metric that weighs nodes one by one these are majorised by
 circuit, hence the circuit's errors do not enter through the holes.
 """
 
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,6 +42,10 @@ class Shown:
     def enough(self) -> np.ndarray:
         """(m,) whether a node is shown by enough rows to count."""
         return self.counts >= max(min(self.num_rows / 2, FEWEST), 1)
+
+    def part(self, m: int) -> Shown:
+        """What they show of the first m nodes."""
+        return replace(self, means=self.means[:m], counts=self.counts[:m], groups=self.groups[:m])
 
     @property
     def shared(self) -> np.ndarray:

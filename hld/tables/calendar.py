@@ -12,8 +12,6 @@ hour      0 .. 23                            floor(s / 3600) mod 24
 month     1 .. 12                            of the Gregorian calendar
 ========  =================================  ===================================================
 
-Amounts that are text have two parts, a number in place of their column and a unit (`hld.tables.amounts`).
-
 Times with a zone are converted to UTC: remove the zone first where hours should be local.
 """
 
@@ -23,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hld.tables.amounts import UNIT, amounts_of, units_of
 from hld.tables.cells import Columns
 from hld.tables.factored import Factored, object_cells, whole_cells
 from hld.tables.times import as_seconds
@@ -38,7 +35,7 @@ PARTS = {"weekday": WEEKDAYS, "hour": tuple(range(24)), "month": tuple(range(1, 
 
 
 class Derived(NamedTuple):
-    """A column that is a part of another one, or, under the name of that, stands in its place."""
+    """A column that is a part of another one."""
 
     name: str
     source: str
@@ -54,7 +51,7 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
     new = {
         one.name: part_of(arrays[one.source], one.part)
         for one in derived
-        if one.source in arrays and (one.name not in arrays or one.name == one.source)
+        if one.source in arrays and one.name not in arrays
     }
     arrays |= new
     added = len(arrays) - len(names)
@@ -64,9 +61,7 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
 
 
 def part_of(values: Any, part: str) -> Any:
-    """A part of each date, or amount, of a column (N,), missing where the cell is none."""
-    if part not in PARTS:
-        return units_of(values) if part == UNIT else amounts_of(values, part)
+    """A part of each date of a column (N,), missing where the cell is none."""
     cells = whole_cells(values)
     if cells.dtype.kind == "M":  # as a double, 23:59:59.999999999 would be the next day
         cells = cells.astype("M8[s]")

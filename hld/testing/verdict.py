@@ -46,9 +46,7 @@ def verdict(
     parts, num_train = test.calibration, test.settings.num_train
     inflation = 1.0 if num_train is None else 1.0 + T / num_train
     distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
-    beyond = [
-        d if d > least else 0.0 for d, least in zip(distances, _round_offs(test, T), strict=True)
-    ]
+    beyond = np.where(np.array(distances) > test.least_distances(T), distances, 0.0)
     reach = (test.reaches if np.ndim(factors) == 0 and factors == 1 else reaches(test, factors)) / T
     found = null.pvalue(np.square(beyond) / inflation, T)
     if len(distances) > 1:
@@ -61,7 +59,7 @@ def verdict(
     found = found if check is None else check(found, np.square(beyond))
     found = found._replace(value=max(found.value, LEAST_PVALUE))
     after, pvalue = (
-        partial(_after, null, np.array(beyond), reach, inflation, T, found.value),
+        partial(_after, null, beyond, reach, inflation, T, found.value),
         found.value,
     )
     if test.tolerance:
@@ -91,6 +89,25 @@ def verdict(
     )
 
 
+def result_of(
+    inner: Any, batch: np.ndarray, pvalue: float, alpha: float, **further: Any
+) -> HLDResult:
+    """The result of a batch (T, V) that has a p-value and no distance of its own."""
+    return HLDResult(
+        statistic=0.0 - math.log10(pvalue),
+        threshold=-math.log10(alpha),
+        pvalue=pvalue,
+        reject=bool(pvalue <= alpha),
+        alpha=alpha,
+        num_samples=len(batch),
+        num_missing=int((batch < 0).sum()),
+        metrics=inner.metric_names,
+        nodes=inner.nodes,
+        _circuit=inner.circuit,
+        **further,
+    )
+
+
 def reaches(test: Any, factors: Any = 1.0) -> np.ndarray:
     """(q,) by how much a row that is another moves T times the mean, in each metric; shapes factors (m,)."""
     ranges = test.vectors.ranges * factors
@@ -109,18 +126,6 @@ def _after(
     """The largest p-value of distances (q,) where r rows are others, each of which moves them by reach (q,)."""
     left = np.maximum(distances - r * reach, 0.0)
     return max(least, float(null.pvalue(np.square(left) / inflation, T).value))
-
-
-def _round_offs(test: Any, T: int) -> list[float]:
-    """For each metric, the distance that rounding alone can make.
-
-    A mean of T equal numbers is off by up to T roundings.  Where rows vary, their own spread is far wider than that;
-    the law of a constant is a law of zeros, under which the last digit of a sum would be a shift.
-    """
-    return [
-        least * T if is_constant else least
-        for least, is_constant in zip(test.round_offs, test.are_constant, strict=True)
-    ]
 
 
 @dataclass(frozen=True, eq=False)

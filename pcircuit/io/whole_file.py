@@ -9,14 +9,11 @@ target is replaced.
 """
 
 import contextlib
-import errno
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from typing import BinaryIO
-
-FULL = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @contextlib.contextmanager
@@ -25,8 +22,21 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     If anything fails, or the process is killed at any moment, `path` is the old file or the new one.
     """
-    target = _checked_target(path)
-    temporary = os.path.join(os.path.dirname(target), f".pcircuit-{secrets.token_hex(8)}.tmp")
+    path = checked_path(path)
+    if path.startswith(("/dev/", "/proc/")):  # where a file, others write to it, too
+        raise ValueError(
+            f"`path` {path!r} is an open stream or a device, which cannot be replaced as a whole, "
+            "expected the name of a file"
+        )
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(
+            f"`path` is in the folder {folder!r}, which does not exist: create it first"
+        )
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise ValueError(f"`path` {target!r} is a folder or a device, expected the name of a file")
+    temporary = os.path.join(folder, f".pcircuit-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
             if os.path.exists(target):
@@ -38,11 +48,8 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and (
-            error.filename == temporary or (error.filename is None and error.errno in FULL)
-        ):
+        if isinstance(error, OSError) and error.errno and error.filename in (None, temporary):
             error.filename = target  # nobody knows the temporary name
-            del error.filename2
         raise
 
 
@@ -60,24 +67,3 @@ def checked_path(path: object, argument: str = "path") -> str:
     if "\0" in name:
         raise ValueError(f"`{argument}` {name!r} holds a zero byte, expected the name of a file")
     return name
-
-
-def _checked_target(path: str | os.PathLike[str]) -> str:
-    """The real path of the file to write, links resolved; raises unless there can be a file."""
-    path = checked_path(path)
-    near = os.path.realpath(os.path.dirname(path))
-    if near == "/dev" or near.startswith("/proc/"):  # where a file, others write to it, too
-        raise ValueError(
-            f"`path` {path!r} is an open stream or a device, which cannot be replaced as a whole, "
-            "expected the name of a file"
-        )
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(
-            f"`path` is in the folder {folder!r}, which does not exist: create it first"
-        )
-    is_name = os.path.basename(path) not in ("", os.curdir, os.pardir)
-    if not is_name or (os.path.exists(target) and not os.path.isfile(target)):
-        raise ValueError(f"`path` {target!r} is a folder or a device, expected the name of a file")
-    return target

@@ -45,10 +45,9 @@ from pcircuit.vtree import VTree, check_vtree
 MOST_PRODUCTS = 1_000_000  # of one region of a circuit that counts
 LARGEST_EXPONENT = 1024  # of doubles, with mantissas below 1
 ROUND_OFF = 1e-14  # relative, of terms beyond doubles
-LARGEST_SUM = 2**62  # that a sum of 64-bit integers may reach
 MOST_VALUES = 1_000_000  # that the sum can take
-TOO_LARGE = 2**53  # from here on doubles do not hold all whole numbers
-LARGEST_SIZE = 2.0**1023  # of a sum of doubles whose means are doubles, however they are rounded
+LARGEST_WHOLE = 10**12  # of a function of one variable: sums stay exact
+LARGEST = 1e150  # of a function of one variable: squares of sums stay finite
 
 
 def expectation(circuit: Circuit, f: Circuit) -> float:
@@ -202,7 +201,7 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
     Raises
     ------
     TypeError, ValueError
-        If the functions are not whole numbers, one array for each variable, with sums up to 2**62 in size, if `values`
+        If the functions are not whole numbers up to 10^12 in size, one array for each variable, if `values`
         is no collection of whole numbers, or a region would need more than a million products.
 
     Notes
@@ -224,14 +223,15 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
     array([1., 0., 3.])
     """
     tables = _whole_functions(vtree, functions)
-    wanted = _whole_values(values)
+    listed: Any = list(values) if is_listing(values) else values
+    wanted = check_integers(listed, "values", "whole numbers in a list, set or range").ravel()
     regions: list[Any] = []
     sums: list[Any] = []  # per region the values of the sum below, ascending
     for r, v in enumerate(vtree.variables.tolist()):
         if v >= 0:
             levels = np.unique(tables[v])
             inside = (
-                _are_in(tables[v], wanted)[None]
+                np.isin(tables[v], wanted)[None]
                 if r == vtree.root
                 else tables[v][None] == levels[:, None]
             )
@@ -252,20 +252,13 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
         regions.append(
             InnerRegion(
                 products,
-                _ones(np.where(_are_in(totals, wanted), 0, -1), 1)
+                _ones(np.where(np.isin(totals, wanted), 0, -1), 1)
                 if r == vtree.root
                 else _ones(rows, len(levels)),
             )
         )
         sums.append(levels)
     return prune(Circuit(vtree, regions))
-
-
-def _are_in(totals: np.ndarray, wanted: Any) -> np.ndarray:
-    """Which sums are among the values; a range of billions is not written out."""
-    if isinstance(wanted, range):
-        return np.fromiter((total in wanted for total in totals.tolist()), bool, len(totals))
-    return np.isin(totals, wanted)
 
 
 def _ones(rows: np.ndarray, num_rows: int) -> Any:
@@ -281,9 +274,10 @@ def _ones(rows: np.ndarray, num_rows: int) -> Any:
 def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
     """One int64 array for each variable of the v-tree."""
     check_vtree(vtree)
+    listed = one_each(functions, vtree.num_variables)
+    expected = f"whole numbers up to {LARGEST_WHOLE} in size, one for each level"
     tables = [
-        check_integers(g, "functions", "whole numbers, one for each level")
-        for g in one_each(functions, vtree.num_variables)
+        check_integers(g, "functions", expected, -LARGEST_WHOLE, LARGEST_WHOLE) for g in listed
     ]
     for v, table in enumerate(tables):
         if table.ndim != 1 or not len(table):
@@ -291,25 +285,7 @@ def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.nd
                 f"`functions` must hold one number for each level of variable {v}, found shape "
                 f"{table.shape}"
             )
-    largest = sum(max(-int(table.min()), int(table.max()), 0) for table in tables)
-    if largest > LARGEST_SUM:
-        raise ValueError(
-            "`functions` must have sums between -2**62 and 2**62, found numbers that add up to "
-            f"{largest} in size: subtract constants from the functions, and their sum from `values`"
-        )
     return tables
-
-
-def _whole_values(values: Collection[int]) -> Any:
-    """`values` as one int64 array; a range as it is."""
-    if isinstance(values, range):
-        return values
-    expected = "whole numbers in a list, set or range"
-    listed: Any = list(values) if is_listing(values) else values
-    wanted = check_integers(listed, "values", expected)
-    if wanted.ndim != 1:
-        raise ValueError(f"`values` must be {expected}, found {shown(values)}")
-    return wanted
 
 
 def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[float, float]:
@@ -333,8 +309,8 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     StructureError
         If the circuit is not normalised.
     TypeError, ValueError
-        If an argument is of the wrong kind, there is not one finite number for each level of each variable, or sums
-        could reach 2**1023 in size.
+        If an argument is of the wrong kind, or there is not one number up to 1e150 in size for each level of each
+        variable.
 
     Notes
     -----
@@ -350,14 +326,7 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     (1.0, 1.0)
     """
     check_distribution(circuit)
-    values = _checked(circuit, functions, allow_callables=True)
-    with np.errstate(over="ignore"):
-        size = float(np.sum([np.abs(g).max() for g in values if not callable(g)]))
-    if size >= LARGEST_SIZE:  # sums would leave the range of doubles, or their means by rounding
-        raise ValueError(
-            f"`functions` must have sums below 2**1023 in size, found numbers that add up to {size:.4g}: "
-            "divide them by a constant"
-        )
+    values = _checked(circuit, functions, LARGEST, allow_callables=True)
     means: list[Any] = []  # of each region's units
     variances: list[Any] = []
     for r, region in enumerate(circuit.regions):
@@ -389,10 +358,8 @@ def _squared_from(g: Any, centre: float) -> Any:
 def _mean_square(
     shares: Floats, values: Floats, means: Floats, spread: Floats | float = 0.0
 ) -> Floats:
-    """(K,) means of squared differences, plus `spread`; values without a share may be so large that they overflow."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        terms = shares * (spread + (values - means[:, None]) ** 2)
-    return np.asarray(np.where(shares > 0, terms, 0.0).sum(axis=1))
+    """(K,) means of squared differences, plus `spread`."""
+    return np.asarray((shares * (spread + (values - means[:, None]) ** 2)).sum(axis=1))
 
 
 def sum_distribution(
@@ -421,8 +388,8 @@ def sum_distribution(
     StructureError
         If the circuit is not normalised.
     TypeError, ValueError
-        If an argument is of the wrong kind, the functions are not whole numbers below 2**53 in size, one for each
-        level, or f can take more than 1,000,000 values, or values beyond 2**62.
+        If an argument is of the wrong kind, the functions are not whole numbers up to 10^12 in size, one for each
+        level, or f can take more than 1,000,000 values.
 
     Notes
     -----
@@ -439,14 +406,18 @@ def sum_distribution(
     (7, 6.0, 3.0)
     """
     check_distribution(circuit)
-    values = _checked(circuit, functions)
+    values = _checked(circuit, functions, LARGEST_WHOLE, allow_callables=False)
     if any((g != np.round(g)).any() for g in values):
         raise ValueError(
             "`functions` must hold whole numbers: the sum of others takes too many values; "
             "`linear_moments` has mean and variance"
         )
     lows, highs = ([int(op(g)) for g in values] for op in (np.min, np.max))
-    start, stop = _checked_range(lows, highs)
+    start, stop = sum(lows), sum(highs) + 1
+    if stop - start > MOST_VALUES:
+        raise ValueError(
+            f"`functions` let the sum take {stop - start} values, expected at most {MOST_VALUES}"
+        )
     laws: list[
         Any
     ] = []  # per region (K, n): laws of the units' sums, counted from their smallest value
@@ -459,28 +430,6 @@ def sum_distribution(
             law = region.weights @ _convolved(region, circuit.vtree.children(r).tolist(), laws)
         laws.append(law)
     return np.arange(start, stop), laws[-1][0]
-
-
-def _checked_range(lows: list[int], highs: list[int]) -> tuple[int, int]:
-    """The smallest sum, and one more than the largest; refused where numbers are not exact, or sums are too many."""
-    for v, (low, high) in enumerate(zip(lows, highs, strict=True)):
-        if max(-low, high) >= TOO_LARGE:
-            raise ValueError(
-                "`functions` must hold whole numbers between -2**53 and 2**53, which doubles keep exactly,"
-                f" found {shown(high if high >= TOO_LARGE else low)} for variable {v}: subtract a "
-                "constant from the function, and add it to the sums"
-            )
-    start, stop = sum(lows), sum(highs) + 1
-    if stop - start > MOST_VALUES:
-        raise ValueError(
-            f"`functions` let the sum take {stop - start} values, expected at most {MOST_VALUES}"
-        )
-    if max(-start, stop) > LARGEST_SUM:
-        raise ValueError(
-            f"`functions` must have sums between -2**62 and 2**62, found sums of {start} to {stop - 1}: "
-            "subtract constants from the functions, and add them to the sums"
-        )
-    return start, stop
 
 
 def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any:
@@ -499,27 +448,22 @@ def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any
 
 
 def _checked(
-    circuit: Circuit, functions: Sequence[ArrayLike], *, allow_callables: bool = False
-) -> list[np.ndarray]:
+    circuit: Circuit, functions: Sequence[ArrayLike], largest: float, *, allow_callables: bool
+) -> list[Any]:
     """One float array for each variable, or a function."""
-    for v, (g, C) in enumerate(
-        zip(one_each(functions, circuit.num_variables), circuit.num_categories, strict=True)
-    ):
-        if not C and not (callable(g) and allow_callables):
+    found: list[Any] = []
+    listed = one_each(functions, circuit.num_variables)
+    for v, (g, C) in enumerate(zip(listed, circuit.num_categories, strict=True)):
+        if C:
+            expected = f"{C} numbers up to {largest:g} in size for variable {v}, one for each level"
+            g = check_numbers(g, "functions", expected, (C,), least=-largest, most=largest)
+        elif not (callable(g) and allow_callables):
             raise TypeError(
                 f"`functions` holds {shown(g)} for variable {v}, whose leaves are no table: expected a function of an "
                 "array, of which `linear_moments` has mean and variance"
             )
-    return [
-        g  # type: ignore[misc]
-        if not C
-        else check_numbers(
-            g, "functions", f"{C} finite numbers for variable {v}, one for each level", (C,)
-        )
-        for v, (g, C) in enumerate(
-            zip(one_each(functions, circuit.num_variables), circuit.num_categories, strict=True)
-        )
-    ]
+        found.append(g)
+    return found
 
 
 def one_each(functions: Sequence[ArrayLike], num_variables: int) -> list[ArrayLike]:

@@ -38,7 +38,7 @@ def test_numbers_of_any_precision_and_layout_are_taken():
         (np.array([1, "2"], dtype=object), "'2' at position 1"),
         ([1, decimal.Decimal(2)], "Decimal"),
         (np.array([1, 2], dtype="M8[D]"), "datetime64"),
-        (np.ma.array([1.0, 2.0], mask=[0, 1]), "masked entries"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "None at position 1"),
         ([1, np.ma.masked], "None at position 1"),
         ([[1, np.ma.masked]], "None at row 0, column 1"),
         ([np.ma.array([1.0, 2.0], mask=[0, 1])], "None at row 0, column 1"),

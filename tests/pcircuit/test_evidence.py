@@ -62,20 +62,6 @@ def test_every_form_of_a_table_is_read_alike(reader, tmp_path):
             assert repr(form) == written, f"{name} was modified"
 
 
-@pytest.mark.usefixtures("numpy_engine")
-def test_binary_tables_may_be_booleans():
-    circuit = zoo.nary()
-    table = pcircuit.sample(circuit, 20, rng=0).astype(np.int64)
-    forms = representations.complete(table)
-    for name in ("bool", "bool lists"):
-        np.testing.assert_array_equal(
-            pcircuit.log_likelihood(circuit, forms[name]), pcircuit.log_likelihood(circuit, table)
-        )
-        np.testing.assert_array_equal(
-            pcircuit.chow_liu_tree(forms[name]), pcircuit.chow_liu_tree(table)
-        )
-
-
 BAD = [  # entry (1, 0) of a table of two rows and two columns; part of the error
     (2.5, ValueError, "`data` holds 2.5 at row 1, column 0, expected whole numbers"),
     (np.inf, ValueError, "`data` holds inf at row 1, column 0, expected whole numbers"),
@@ -267,15 +253,6 @@ def test_sparse_tables_are_filled_up_with_zeros(form, rng):
     )
 
 
-def test_sparse_tables_with_large_categories_or_none():
-    assert integer_entries(scipy.sparse.csr_array((3, 4))).tolist() == [[0] * 4] * 3
-    assert integer_entries(scipy.sparse.csr_array([[0, 300, 2**40]])).tolist() == [[0, 300, 2**40]]
-    with pytest.raises(ValueError, match=r"2\.5"):
-        integer_entries(scipy.sparse.csr_array([[0, 2.5]]))
-    with pytest.raises(MemoryError, match="fewer rows at a time"):
-        integer_entries(scipy.sparse.csr_array((2**10, 2**50)))
-
-
 def test_holes_in_drawn_rows_are_told_to_need_a_signed_type():
     rows = pcircuit.sample(CIRCUIT, 5, rng=0)
     assert rows.dtype == np.uint8
@@ -285,16 +262,6 @@ def test_holes_in_drawn_rows_are_told_to_need_a_signed_type():
         pcircuit.log_likelihood(CIRCUIT, np.where(np.eye(*rows.shape) > 0, -1, rows))
     with pytest.raises(ValueError, match=r"or -1 for a missing value$"):
         pcircuit.log_likelihood(CIRCUIT, np.full(rows.shape, 255))
-
-
-def test_what_numpy_has_for_no_time_is_missing_among_objects():
-    """As the module says of NaT, whoever it is from; a time itself is no category."""
-    circuit = pcircuit.rat_spn([2, 2], num_units=1)
-    table = np.array([[0, np.datetime64("NaT")], [np.timedelta64("NaT", "D"), 1]], dtype=object)
-    np.testing.assert_array_equal(check_evidence(circuit, table), [[0, -1], [-1, 1]])
-    for time in (np.datetime64("2020-01-01"), np.timedelta64(1, "D")):
-        with pytest.raises(TypeError, match=r"`data` holds np\.(datetime64|timedelta64)"):
-            check_evidence(circuit, np.array([[0, time]], dtype=object))
 
 
 def test_a_row_and_a_mapping_say_the_same_everywhere():

@@ -84,11 +84,6 @@ def test_sizes_are_readable(size, shown):
         raise MemoryError
 
 
-def test_other_errors_pass():
-    with pytest.raises(KeyError), memory_for("it", 1, "wait"):
-        raise KeyError
-
-
 def test_what_fits_is_not_refused():
     check_memory("nothing", 0, "wait")
     check_memory("a megabyte", 2**20, "wait")

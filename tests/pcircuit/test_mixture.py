@@ -1,7 +1,6 @@
 """Mixtures of circuits on different v-trees: what is exact for them, what they are made of, and what is refused."""
 
 import pickle
-from fractions import Fraction
 
 import naive
 import numpy as np
@@ -19,7 +18,6 @@ from pcircuit import (
     rat_spn,
     sample,
 )
-from pcircuit.circuit import NORMALIZED_TOLERANCE, check_mixture
 
 COINS = zoo.two_coins()
 
@@ -86,32 +84,6 @@ def test_what_it_is_made_of_can_be_asked():
         hash(both)
 
 
-def test_weights_are_an_own_copy_that_nobody_changes():
-    given = np.array([0.25, 0.75])
-    both = Mixture([COINS, COINS], given)
-    given[0] = 7
-    assert both.weights.tolist() == [0.25, 0.75]
-    with pytest.raises(ValueError, match="read-only"):
-        both.weights[0] = 1
-    assert Mixture([COINS] * 3, [1, 0, 0]).weights.dtype == np.float64
-
-
-@pytest.mark.parametrize(
-    ("error", "taken"), [(0.9, True), (-0.9, True), (1.1, False), (-1.1, False)]
-)
-def test_weights_may_miss_the_sum_of_one_by_a_billionth(error, taken):
-    weights = [0.25, 0.75 + error * NORMALIZED_TOLERANCE]
-    if not taken:
-        with pytest.raises(
-            ValueError,
-            match=r"with sum 1, one for each circuit, found the sum .*: divide them by it",
-        ):
-            Mixture([COINS] * 2, weights)
-        return
-    exact = [float(Fraction(w) / sum(map(Fraction, weights))) for w in weights]
-    np.testing.assert_allclose(Mixture([COINS] * 2, weights).weights, exact, rtol=4e-16)
-
-
 @pytest.mark.parametrize(
     ("circuits", "weights", "error", "message"),
     [
@@ -165,12 +137,3 @@ def test_what_is_no_mixture_is_refused_in_one_sentence(circuits, weights, error,
     with pytest.raises(error) as caught:
         Mixture(circuits, weights)
     assert str(caught.value) == message
-
-
-def test_check_mixture_takes_mixtures_alone():
-    check_mixture(Mixture([COINS]))
-    for other in (COINS, [COINS], None):
-        with pytest.raises(
-            TypeError, match=rf"`mixture` must be a pcircuit\.Mixture, found {type(other).__name__}"
-        ):
-            check_mixture(other)

@@ -95,7 +95,7 @@ def test_arrays_are_read_only_copies(build, order):
         ([[10**400, 1]], "inf at row 0, column 0"),
         ([["2020-01-01"]], "<U10 instead of numbers"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "datetime64[D] instead of numbers"),
-        (np.ma.array([[0.5, 0.5]], mask=[[True, False]]), "masked entries"),
+        (np.ma.array([[0.5, 0.5]], mask=[[True, False]]), "None at row 0, column 0"),
         ([np.ma.array([0.5, 0.5], mask=[True, False])], "None at row 0, column 0"),
         ({"a": 1}, "{'a': 1}"),
     ],
@@ -145,7 +145,7 @@ def test_whole_numbers_and_other_precisions_are_numbers():
         (np.array([[0, 2**64 - 1]], dtype=np.uint64), "18446744073709551615 at row 0, column 1"),
         ([[0, 2**70]], "1180591620717411303424 at row 0, column 1"),
         ([[0], [0, 1]], "rows of different lengths"),
-        (np.ma.array([[0, 1]], mask=[[False, True]]), "masked entries"),
+        (np.ma.array([[0, 1]], mask=[[False, True]]), "None at row 0, column 1"),
     ],
 )
 def test_bad_products(products, message):

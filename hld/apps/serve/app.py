@@ -5,8 +5,6 @@ except for the pages and the metrics for Prometheus.  The page in the browser is
 identified by its hash, so that no other may run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib
@@ -16,35 +14,29 @@ import importlib.resources
 import json
 import logging
 import re
+import secrets
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+import pcircuit
 from hld.answers.reports import STYLE
 from hld.apps.serve.guard import Guard
 from hld.apps.serve.limits import Limits, Refusal, refusal_of
-from hld.apps.serve.models import Models
+from hld.apps.serve.models import LoadedModel, Models
 from hld.apps.serve.numbers import Numbers
-from hld.apps.serve.openapi import ENDPOINTS, description
-from hld.apps.serve.pool import Pool, apart
+from hld.apps.serve.pool import Pool
 from hld.apps.serve.requests import Asked, Bodies
-from hld.apps.serve.tables import FORMS, SUMMARY_FORMS, form_of
-from hld.apps.serve.work import (
-    describe_model,
-    encode_table,
-    judge_summary,
-    judge_table,
-    observe_rows,
-    report_page,
-    reset_monitor,
-    state_of,
-)
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    Handler = Callable[[Request], Awaitable[Response]]
+from hld.apps.serve.work import Batch, encode_table, json_bytes, judge, report
 
 LOG = logging.getLogger("hld.serve")
 REPORT_POLICY = (
@@ -55,80 +47,99 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")  # as Host headers have them
 
 
 class Service:
-    """The endpoints, over models and a pool of threads."""
+    """The endpoints, over models and a pool; their names are the `operationId` of `openapi.json`."""
 
     def __init__(self, models: Models, limits: Limits, token: str | None) -> None:
         self.models, self.limits, self.token = models, limits, token
-        self.pool, self.bodies = Pool(limits), Bodies(limits)
+        self.pool, self.bodies = Pool(limits, models), Bodies(limits)
         self.numbers = Numbers(models, self.pool)
         self.is_ready = False
-        self._turns: dict[
-            str, Any
-        ] = {}  # of those who wait for one monitor, so that they do not fill the pool
+        # of those who wait for one monitor
+        self._turns: dict[str, Any] = {}
 
-    async def test(self, request: Request) -> Response:
-        """POST /v1/test."""
-        return await self._judged(request, judge_table, FORMS)
+    async def test(self, asked: Asked) -> Response:
+        """A table tested."""
+        return await self._judged(asked, {"text/csv": "csv", "application/json": "json"})
 
-    async def summaries(self, request: Request) -> Response:
-        """POST /v1/summaries."""
-        return await self._judged(request, judge_summary, SUMMARY_FORMS)
+    async def summaries(self, asked: Asked) -> Response:
+        """The same of a summary, or of the sum of several."""
+        return await self._judged(asked, {"application/json": "summary"})
 
-    async def _judged(
-        self, request: Request, judge: Callable[..., Any], forms: dict[str, str]
-    ) -> Response:
+    async def _judged(self, asked: Asked, forms: dict[str, str]) -> Response:
         """The verdict on what a body holds in one of some forms."""
-        asked = Asked(request, ("model", "alpha", "detail"))
         model, alpha = asked.model(self.models), asked.number("alpha", self.models.alpha)
-        detail, form = asked.detail(), form_of(request.headers.get("content-type", ""), forms)
-        async with self.bodies.body(request) as body:
-            answer = await self.pool.run(judge, model, body, form, alpha, detail, self.limits)
-        self.numbers.tested(answer)
-        return _json(answer)
+        detail, form = asked.detail(), asked.form(forms)
+        own = {"model": model.name, "digest": model.digest, "id": secrets.token_hex(8)}
+        async with self.bodies.body(asked.request) as body:
+            batch = Batch(body, form, alpha)
+            verdict = await self.pool.run(judge, model, batch, detail, own, self.limits)
+        self.numbers.tested(model.name, verdict)
+        model.heard.keep(own["id"], batch, verdict)
+        return Response(verdict.content, media_type="application/json")
 
-    async def observe(self, request: Request) -> Response:
-        """POST /v1/observe."""
-        asked = Asked(request, ("model", "after"))
+    async def observe(self, asked: Asked) -> Response:
+        """Rows shown to the monitor, and where it stands then."""
         model, after = asked.model(self.models), asked.count("after")
-        form = form_of(request.headers.get("content-type", ""))
-        async with self.bodies.body(request) as body:
-            rows, differs = await self.pool.run(encode_table, model, body, form, self.limits)
+        form = asked.form({"text/csv": "csv", "application/json": "json"})
+        async with self.bodies.body(asked.request) as body:
+            codes, marks, differs = await self.pool.run(
+                encode_table, model, body, form, self.limits
+            )
         async with self._turns.setdefault(model.name, asyncio.Lock()):
-            answer = await self.pool.run(observe_rows, model, rows, differs, after)
-        self.numbers.rows.labels(model.name, "observe").inc(len(rows[0]))
-        return _json(answer)
+            result = await asyncio.to_thread(model.watch.observe, codes, marks, after)
+        self.numbers.rows.labels(model.name, "observe").inc(len(codes))
+        return _json(_state_of(model, result) | differs)
 
-    async def monitor(self, request: Request) -> Response:
-        """GET /v1/monitor."""
-        model = Asked(request, ("model",)).model(self.models)
-        return _json({**state_of(model), "history": model.watch.history})
+    async def monitor(self, asked: Asked) -> Response:
+        """Where the monitor stands, and how it came there."""
+        model = asked.model(self.models)
+        return _json(_state_of(model, model.watch.last) | {"history": model.watch.history})
 
-    async def reset(self, request: Request) -> Response:
-        """POST /v1/reset."""
-        model = Asked(request, ("model",)).model(self.models)
-        return _json(await self.pool.run(reset_monitor, model))
+    async def reset(self, asked: Asked) -> Response:
+        """The monitor without its rows."""
+        model = asked.model(self.models)
+        return _json(_state_of(model, await asyncio.to_thread(model.watch.reset)))
 
-    async def model(self, request: Request) -> Response:
-        """GET /v1/model."""
-        asked = Asked(request, ("model",))
-        chosen = (
-            [asked.model(self.models)]
-            if "model" in asked.values
-            else list(self.models.loaded.values())
-        )
-        return _json(
-            {"models": [describe_model(one, self.models.errors.get(one.name)) for one in chosen]}
-        )
+    async def model(self, asked: Asked) -> Response:
+        """What a model is, or all of them."""
+        loaded = self.models.loaded.values()
+        chosen = [asked.model(self.models)] if "model" in asked.values else loaded
+        return _json({"models": [self._described(one) for one in chosen]})
 
-    async def report(self, request: Request) -> Response:
-        """GET /v1/report."""
-        asked = Asked(request, ("model", "id"))
-        text = await self.pool.run(report_page, asked.model(self.models), asked.values.get("id"))
-        return _html(text, REPORT_POLICY)
+    def _described(self, model: LoadedModel) -> dict[str, Any]:
+        """What a model is, what it was asked about, and what was wrong with its file when it was last read again."""
+        detector, watch = model.detector, model.watch
+        error = self.models.errors.get(model.name)
+        return {
+            "name": model.name,
+            "digest": model.digest,
+            "loaded": model.loaded,
+            "num_train": detector.num_train_,
+            "columns": [
+                {"name": one.name, "kind": one.kind, "num_categories": one.num_categories}
+                for one in detector.encoder_.columns
+            ],
+            "num_nodes": len(detector.test_.nodes),
+            "reference": detector.test_.reference,
+            "log_likelihood": detector.history_[-1],
+            "heard": {
+                **model.heard.facts,
+                "monitor_rows": watch.last.num_rows,
+                "monitor_last": watch.times["rows"],
+                "alarm_row": watch.last.alarm_row,
+                "last_alarm": watch.times["alarm"],
+            },
+            "reload_error": None if error is None else error[1],
+        }
 
-    async def reload(self, request: Request) -> Response:
-        """POST /v1/reload."""
-        Asked(request, ())
+    async def report(self, asked: Asked) -> Response:
+        """The page about a batch."""
+        model = asked.model(self.models)
+        batch = model.heard.find(asked.values.get("id"))
+        return _html(await self.pool.run(report, model, batch, self.limits), REPORT_POLICY)
+
+    async def reload(self, asked: Asked) -> Response:
+        """The model files read again."""
         if self.token is None:
             raise Refusal(
                 403,
@@ -136,120 +147,125 @@ class Service:
                 "models are reloaded by request only where the service has a token: "
                 "send SIGHUP to the process, or replace the file",
             )
-        return _json({"models": await apart(self.models.reload)})
+        return _json({"models": await asyncio.to_thread(self.models.reload)})
 
-    async def healthz(self, request: Request) -> Response:
-        """GET /healthz."""
+    async def healthz(self, asked: Asked) -> Response:
+        """The process is alive."""
         return _json({"status": "alive"})
 
-    async def readyz(self, request: Request) -> Response:
-        """GET /readyz."""
+    async def readyz(self, asked: Asked) -> Response:
+        """Requests are served."""
         if not self.is_ready:
             raise Refusal(
                 503, "service", "the service is starting or stopping", {"Retry-After": "1"}
             )
         return _json({"status": "ready", "models": list(self.models.loaded)})
 
-    async def metrics(self, request: Request) -> Response:
-        """GET /metrics."""
-        from prometheus_client import CONTENT_TYPE_LATEST
-        from starlette.responses import Response
-
+    async def metrics(self, asked: Asked) -> Response:
+        """Numbers for Prometheus."""
         return Response(self.numbers.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    async def openapi(self, request: Request) -> Response:
-        """GET /openapi.json."""
+    async def openapi(self, asked: Asked) -> Response:
+        """The description of the endpoints."""
         return _json(description(self.limits, self.models.alpha))
 
-    async def page(self, request: Request) -> Response:
-        """GET /."""
+    async def page(self, asked: Asked) -> Response:
+        """The page for people."""
         return _html(page(self.models.alpha), policy())
 
-    async def api(self, request: Request) -> Response:
-        """GET /api."""
+    async def api(self, asked: Asked) -> Response:
+        """The description, for people."""
         return _html(page(name="api.html"), policy("api.html"))
 
 
 def build_app(service: Service, watch_seconds: float) -> Guard:
     """The application of a service."""
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.middleware import Middleware
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.routing import Route
-
-    routes = [
-        Route(one.path, _answered(one.path, getattr(service, one.handler)), methods=[one.method])
-        for one in ENDPOINTS
+    paths = description(service.limits, service.models.alpha)["paths"]
+    operations = [
+        (path, method, one) for path, methods in paths.items() for method, one in methods.items()
     ]
+    hosts = LOOPBACK if service.token is None else ["*"]
     app = Starlette(
-        routes=routes,
+        routes=[
+            Route(path, _endpoint(service, path, one), methods=[method.upper()])
+            for path, method, one in operations
+        ],
         lifespan=lambda app: _life(service, watch_seconds),
         exception_handlers={HTTPException: _http_error},
-        middleware=[
-            Middleware(
-                TrustedHostMiddleware,
-                allowed_hosts=LOOPBACK if service.token is None else ["*"],
-                www_redirect=False,
-            )
-        ],
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
     )
-    app.router.redirect_slashes = (
-        False  # a path with a slash too many is no path: the answer says so
+    # a path with a slash too many is no path: the answer says so
+    app.router.redirect_slashes = False
+    without_token = {path for path, _, one in operations if "security" not in one}
+    return Guard(app, _refusal, service.token, without_token, service.numbers)
+
+
+def description(limits: Limits, alpha: float = 0.05) -> dict[str, Any]:
+    """The OpenAPI document, with the version, the limits and the level of a service."""
+    found: dict[str, Any] = json.loads(_file("openapi.json"))
+    found["info"]["version"] = pcircuit.__version__
+    found["info"]["description"] += (
+        f" Bodies have at most {limits.max_bytes} bytes, tables at most {limits.max_rows} rows."
     )
-    return Guard(app, _refusal, service.token, service.numbers)
+    found["components"]["parameters"]["alpha"]["schema"]["default"] = alpha
+    return found
 
 
 @contextlib.asynccontextmanager
 async def _life(service: Service, watch_seconds: float) -> AsyncIterator[None]:
     """From ready to stopped."""
-    watcher = asyncio.create_task(_watch(service.models, watch_seconds)) if watch_seconds else None
+    watcher = asyncio.create_task(_watch(service.models, watch_seconds))
     service.is_ready = True
     yield
     service.is_ready = False
-    if watcher is not None:
-        watcher.cancel()
+    watcher.cancel()
     service.pool.close()
 
 
 async def _watch(models: Models, seconds: float) -> None:
-    """Look at the model files again and again."""
-    while True:
+    """Look at the model files again and again; never where seconds are 0."""
+    while seconds:
         await asyncio.sleep(seconds)
-        await apart(functools.partial(models.reload, only_changed=True))
+        await asyncio.to_thread(models.reload, only_changed=True)
 
 
-def _answered(path: str, handler: Handler) -> Handler:
-    """A handler whose errors are answers."""
-    from starlette.requests import ClientDisconnect
+def _endpoint(
+    service: Service, path: str, operation: dict[str, Any]
+) -> Callable[[Request], Awaitable[Response]]:
+    """The handler of an operation, whose errors are answers."""
+    handler = getattr(service, operation["operationId"])
+    known = [one["$ref"].rpartition("/")[2] for one in operation["parameters"]]
 
     async def endpoint(request: Request) -> Response:
         try:
-            return await handler(request)
+            return await handler(Asked(request, known))
         except (Refusal, ValueError, TypeError, MemoryError) as error:
             refusal = refusal_of(error)
             # whose frames hold the body and, in a circle, the error: both would stay until they are collected
             traceback.clear_frames(error.__traceback__)
             LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
-            return _refusal(refusal)
         except asyncio.CancelledError:  # a second Ctrl-C, or there is no time left
-            return _refusal(
-                Refusal(
-                    503,
-                    "service",
-                    "the service is stopping and has given up the request: send it "
-                    "again when it is back",
-                    {"Connection": "close"},
-                )
+            refusal = Refusal(
+                503,
+                "service",
+                "the service is stopping and has given up the request: send it again when it is back",
+                {"Connection": "close"},
             )
         except ClientDisconnect:
-            return _refusal(Refusal(400, "body", "the client has disconnected"))
+            refusal = Refusal(400, "body", "the client has disconnected")
         except Exception:
             LOG.exception("%s failed", path)
-            return _refusal(Refusal(500, "service", "unexpected error: see the log of the service"))
+            refusal = Refusal(500, "service", "unexpected error: see the log of the service")
+        return _refusal(refusal)
 
     endpoint.path = path  # type: ignore[attr-defined]  # which requests are counted by
     return endpoint
+
+
+def _state_of(model: LoadedModel, result: Any) -> dict[str, Any]:
+    """Where a monitor stands."""
+    own = {"model": model.name, "digest": model.digest, "warning": model.watch.warning}
+    return result.to_dict() | own
 
 
 async def _http_error(request: Request, error: Any) -> Response:
@@ -268,16 +284,10 @@ def _refusal(refusal: Refusal) -> Response:
 
 
 def _json(value: Any, status: int = 200, headers: dict[str, Any] | None = None) -> Response:
-    """A value in ASCII: names of columns may hold halves of characters, which UTF-8 has not."""
-    from starlette.responses import Response
-
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    return Response(text, status, headers, "application/json")
+    return Response(json_bytes(value), status, headers, "application/json")
 
 
 def _html(text: str, policy: str) -> Response:
-    from starlette.responses import HTMLResponse
-
     content = text.encode("utf-8", "replace")
     return HTMLResponse(content, headers={"Content-Security-Policy": policy})
 
@@ -285,9 +295,10 @@ def _html(text: str, policy: str) -> Response:
 @functools.cache
 def page(alpha: float = 0.05, name: str = "page.html") -> str:
     """A page in the browser, with the level of the service in its form."""
-    text = importlib.resources.files("hld.apps.serve").joinpath(name).read_text(encoding="utf-8")
-    return text.replace("/* the looks of a report */", STYLE).replace(
-        'value="0.05"', f'value="{float(alpha)!r}"'
+    return (
+        _file(name)
+        .replace("/* the looks of a report */", STYLE)
+        .replace('value="0.05"', f'value="{float(alpha)!r}"')
     )
 
 
@@ -303,3 +314,8 @@ def policy(name: str = "page.html") -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
+
+
+def _file(name: str) -> str:
+    """The text of a file of this package."""
+    return importlib.resources.files("hld.apps.serve").joinpath(name).read_text(encoding="utf-8")

@@ -6,24 +6,16 @@ same site.  So, without a token, the host name of a request must be one of this 
 Starlette, `hld.apps.serve.app`); and a request sent by a page must come from the service's own page.
 """
 
-from __future__ import annotations
-
 import hmac
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hld.apps.serve.limits import Refusal
+from hld.apps.serve.numbers import Numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from hld.apps.serve.numbers import Numbers
-
-OPEN = frozenset(
-    {"/", "/api", "/healthz", "/readyz", "/openapi.json"}
-)  # without the token: they tell nothing of the data
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -41,9 +33,11 @@ class Guard:
         app: ASGIApp,
         refuse: Callable[[Refusal], ASGIApp],
         token: str | None,
+        without_token: set[str],
         numbers: Numbers,
     ) -> None:
         self.app, self.refuse, self.token, self.numbers = app, refuse, token, numbers
+        self.without_token = without_token  # paths that tell nothing of the data
         self.is_full: Callable[[], bool] = lambda: False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,8 +72,6 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         """Raise `Refusal` unless the request may be answered."""
-        from starlette.datastructures import Headers
-
         if self.is_full():
             raise Refusal(
                 503,
@@ -104,7 +96,7 @@ class Guard:
             )
         if (
             self.token is not None
-            and scope["path"] not in OPEN
+            and scope["path"] not in self.without_token
             and not same_token(headers.get("authorization", ""), self.token)
         ):
             raise Refusal(

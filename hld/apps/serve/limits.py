@@ -3,22 +3,25 @@
 Every number bounds something that a stranger could otherwise make large.  Bodies are counted while they arrive, rows
 and cells while they are read: with the limits as they come, a body takes less than 256 MB and 5 s of a thread.
 
-What a service does not do, and why: a status, the field that is wrong, one sentence.
-
-The library's errors begin with the argument that is wrong, in backticks; that name becomes the field.  For errors in
-the contents of a table the field is "body".
+What a service does not do, and why: a status, the field that is wrong, one sentence.  The library's errors begin with
+the argument that is wrong, in backticks; that name becomes the field.  For errors in the contents of a table the field
+is "body".
 """
 
 import os
 import re
-from dataclasses import dataclass
+import threading
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 from pcircuit.arguments import check_number, check_whole_number
 
 FIELD = re.compile(r"`(\w+)`")
-BREAKS = re.compile(r"\s*[\r\n]\s*")
 OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns", "summary", "data", "text")
+CELLS = 10  # for each row of `max_rows`, that a table may have
+SPARE_COLUMNS = 1000  # that a table may have beside twice those of training
+BODIES = 8  # of the largest size that may wait in memory together
 
 
 class Refusal(Exception):
@@ -27,9 +30,12 @@ class Refusal(Exception):
     def __init__(
         self, status: int, field: str, message: str, headers: dict[str, Any] | None = None
     ):
-        super().__init__(message)
+        super().__init__(status, field, message, headers)
         self.status, self.field, self.headers = status, _printable(field), headers or {}
-        self.message = _printable(BREAKS.sub(" ", message).strip())[:2000]
+        self.message = _printable(" ".join(message.split()))[:2000]
+
+    def __str__(self) -> str:
+        return self.message
 
     def to_dict(self) -> dict[str, Any]:
         """The body of the answer."""
@@ -59,9 +65,27 @@ def _printable(text: str) -> str:
     )
 
 
-CELLS = 10  # for each row of `max_rows`, that a table may have
-SPARE_COLUMNS = 1000  # that a table may have beside twice those of training
-BODIES = 8  # of the largest size that may wait in memory together
+class OutOfTime(Exception):
+    """The request that work is done for has been answered, or will be in a moment."""
+
+
+_own = threading.local()  # the deadline of the work of a thread
+
+
+def set_deadline(at: float) -> None:
+    """When the work of this thread has to end, by `time.monotonic`."""
+    _own.deadline = at
+
+
+def check_time() -> None:
+    """Raise `OutOfTime` after the deadline of what this thread works at."""
+    if time.monotonic() > getattr(_own, "deadline", float("inf")):
+        raise OutOfTime
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -73,25 +97,17 @@ class Limits:
     seconds: float = 30.0
     body_seconds: float = 30.0
     head_seconds: float = 10.0
-    workers: int = 0
+    workers: int = 1
+    threads: int = field(default_factory=_processors)
     queue: int = 64
     connections: int = 512
 
     def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_rows", "connections"):
+        for name in ("max_bytes", "max_rows", "connections", "workers", "threads"):
             check_whole_number(getattr(self, name), name, 1)
-        for name in ("workers", "queue"):
-            check_whole_number(getattr(self, name), name, 0)
+        check_whole_number(self.queue, "queue", 0)
         for name in ("seconds", "body_seconds", "head_seconds"):
             check_number(getattr(self, name), name, above=0)
-
-    @property
-    def threads(self) -> int:
-        """`workers`, or one for each processor that this process may use."""
-        has_affinity = hasattr(os, "sched_getaffinity")
-        return self.workers or (
-            len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-        )
 
     @property
     def most_cells(self) -> int:

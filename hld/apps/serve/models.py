@@ -15,14 +15,14 @@ import logging
 import os
 import pathlib
 import re
-import secrets
 import threading
 import time
 import weakref
 from collections.abc import MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from hld.apps.serve.limits import Refusal, busy
 from hld.apps.serve.watches import Watch, lock_states
 from hld.detector.detector import HLDDetector, load
 from hld.tables.drawing import draw_rows
@@ -30,54 +30,88 @@ from hld.tables.drawing import draw_rows
 LOG = logging.getLogger("hld.serve")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 TRIAL_ROWS = 50
-MOST_RESULTS = 32  # kept for their reports
+MOST_BATCHES, MOST_BYTES = 32, 2**26  # kept for their reports
 
 
-class Results:
-    """The last results of a model by their ids, and what all of them were: how many, the last one, the last shift."""
+class Heard:
+    """The last batches of a model by their ids, and what all of them were: how many, the last one, the last shift."""
 
     def __init__(self) -> None:
-        self.heard: dict[str, Any] = {"batches": 0, "rows": 0, "last": None, "last_shift": None}
-        self._held: dict[str, Any] = {}
-        self._lock = threading.Lock()
+        self.facts: dict[str, Any] = {"batches": 0, "rows": 0, "last": None, "last_shift": None}
+        self._batches: dict[str, Any] = {}
 
-    def keep(self, result: Any) -> str:
-        """Keep a result, and no more than `MOST_RESULTS`; its id."""
-        key = secrets.token_hex(8)
-        last = {"time": time.time(), "pvalue": result.pvalue, "rows": result.num_samples}
-        with self._lock:
-            self.heard = {
-                "batches": self.heard["batches"] + 1,
-                "rows": self.heard["rows"] + result.num_samples,
-                "last": last,
-                "last_shift": last if result.reject else self.heard["last_shift"],
-            }
-            self._held[key] = result
-            if len(self._held) > MOST_RESULTS:
-                del self._held[next(iter(self._held))]
-        return key
+    def keep(self, key: str, batch: Any, verdict: Any) -> None:
+        """Keep a batch, no more than `MOST_BATCHES`, and not more bytes than all of them may have."""
+        last = {"time": time.time(), "pvalue": verdict.pvalue, "rows": verdict.num_rows}
+        self.facts = {
+            "batches": self.facts["batches"] + 1,
+            "rows": self.facts["rows"] + verdict.num_rows,
+            "last": last,
+            "last_shift": last if verdict.reject else self.facts["last_shift"],
+        }
+        self._batches[key] = batch
+        while (
+            len(self._batches) > MOST_BATCHES
+            or sum(len(one.body) for one in self._batches.values()) > MOST_BYTES
+        ):
+            del self._batches[next(iter(self._batches))]
 
     def find(self, key: str | None) -> Any:
-        """The result of an id, the last one for None; None if there is none."""
-        with self._lock:
-            return (
-                self._held.get(key)
-                if key is not None
-                else next(reversed(self._held.values()), None)
+        """The batch of an id, the last one for None; `Refusal` if there is none."""
+        batches = self._batches
+        if not batches or (key is not None and key not in batches):
+            raise Refusal(
+                404,
+                "id",
+                "there is no batch of this `id`: test one, its answer has an id; the last "
+                f"{MOST_BATCHES} are kept",
             )
+        return batches[next(reversed(batches)) if key is None else key]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A version of a model as another process finds it."""
+
+    name: str
+    path: pathlib.Path
+    digest: str
+
+    @property
+    def detector(self) -> HLDDetector:
+        """Read from the file, once; `Refusal` while the file holds another version."""
+        digest, detector = _HELD.get(self.path, ("", None))
+        if detector is None or digest != self.digest:
+            if digest_of(self.path) != self.digest:
+                raise busy(f"the file of the model {self.name!r} has just been replaced")
+            detector = load(self.path)
+            _HELD[self.path] = self.digest, detector
+        return detector
+
+
+_HELD: dict[pathlib.Path, tuple[str, HLDDetector]] = {}  # what this process has read
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
     """One version of a model."""
 
-    name: str
+    stored: Stored
     detector: HLDDetector
-    digest: str
     loaded: float
     watch: Watch
     stamp: tuple[Any, ...]
-    results: Results
+    heard: Heard
+
+    @property
+    def name(self) -> str:
+        """What requests call it."""
+        return self.stored.name
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its file."""
+        return self.stored.digest
 
 
 class Models:
@@ -97,6 +131,7 @@ class Models:
         self.options = (state, alpha)
         self.alpha = alpha
         self.errors: dict[str, Any] = {}
+        self.loaded: dict[str, LoadedModel] = {}
         self._lock = threading.Lock()  # one reload at a time
         # those of versions that have been replaced, too: without files all, else those that a request still has
         self._watches: MutableMapping[tuple[str, str], Watch] = (
@@ -105,7 +140,8 @@ class Models:
         with contextlib.ExitStack() as locks:
             for name in self.paths if state is not None else ():
                 locks.callback(os.close, lock_states(state, name))
-            self.loaded = {name: self._read(name) for name in self.paths}
+            for name in self.paths:
+                self.loaded[name] = self._read(name)
             # lets others have the states; by itself when these models are gone, at the latest with the process
             self.close = weakref.finalize(self, locks.pop_all().close)
 
@@ -114,27 +150,21 @@ class Models:
         with self._lock:
             return {name: self._reload(name, only_changed) for name in self.paths}
 
-    def _reload(self, name: Any, only_changed: Any) -> str:
+    def _reload(self, name: str, only_changed: bool) -> str:
         """Replace one model, if its file has changed and can be read."""
-        stamp = None
+        before, stamp = self.errors.get(name), None
         try:
             stamp = _stamp(self.paths[name])
-            if (
-                stamp == self.loaded[name].stamp
-            ):  # as it was, or again: nothing is wrong with it any more
+            if stamp == self.loaded[name].stamp:  # as it was, or again
                 self.errors.pop(name, None)
                 return "kept"
-            if only_changed and name in self.errors and stamp == self.errors[name][0]:
+            if only_changed and before is not None and stamp == before[0]:
                 return "kept"
             new = self._read(name)
         except Exception as error:  # whatever is wrong with the new file, the old model serves on
             text = f"{type(error).__name__}: {error}"
-            is_known = only_changed and self.errors.get(name) == (
-                stamp,
-                text,
-            )  # of a file that stays away
             self.errors[name] = (stamp, text)
-            if not is_known:
+            if not only_changed or before != (stamp, text):  # not again of a file that stays away
                 LOG.error("model %s stays as it is, the new file cannot be read: %s", name, text)
             return text
         self.errors.pop(name, None)
@@ -142,27 +172,31 @@ class Models:
         LOG.info("model %s loaded, SHA-256 %s", name, new.digest)
         return "loaded"
 
-    def _read(self, name: Any) -> LoadedModel:
+    def _read(self, name: str) -> LoadedModel:
         """Load a file and try the model, which compiles what it needs."""
-        path, old = self.paths[name], getattr(self, "loaded", {}).get(name)
+        path, old = self.paths[name], self.loaded.get(name)
         stamp = _stamp(path)
-        detector, digest = load(path), hashlib.sha256(path.read_bytes()).hexdigest()
+        detector, digest = load(path), digest_of(path)
         if _stamp(path) != stamp:
             raise ValueError(f"{str(path)!r} was written while it was read")
-        if (
-            old is not None and old.digest == digest
-        ):  # the same contents: its monitor and results go on
-            return LoadedModel(
-                name, old.detector, digest, old.loaded, old.watch, stamp, old.results
-            )
-        detector.test(trial_table(detector))
+        if old is not None and old.digest == digest:  # the same contents: all goes on
+            return replace(old, stamp=stamp)
+        trial = trial_table(detector)
+        detector.test(trial)
         watch = self._watches.get((name, digest))
         if watch is None:
             watch = Watch(name, digest, detector, *self.options)
             self._watches[name, digest] = watch
             if watch.warning is not None:
                 LOG.warning("monitor of model %s: %s", name, watch.warning)
-        return LoadedModel(name, detector, digest, time.time(), watch, stamp, Results())
+        watch.monitor.copy().update(trial)
+        stored = Stored(name, path, digest)
+        return LoadedModel(stored, detector, time.time(), watch, stamp, Heard())
+
+
+def digest_of(path: pathlib.Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def trial_table(detector: HLDDetector) -> dict[str, list[Any]]:

@@ -1,60 +1,65 @@
-"""Work in a bounded number of threads, with a bounded number of requests that wait for one.
+"""Work in a bounded number of threads, or of processes that load the same model files; a bounded number waits.
 
-NumPy and the kernels release the interpreter's lock, so a thread for each processor keeps all of them busy; more would
-only take turns.  A thread cannot be stopped from outside: work looks at its deadline between its pieces (`check_time`),
-and its thread counts as busy until it is done.  The end of the process waits for no thread.
+NumPy and the kernels release the interpreter's lock, but most of a small request is Python, so the threads of one
+process keep little more than one processor busy, and several processes (`--workers`) as many as there are.  HTTP,
+monitors and metrics stay in the first process, so every request meets the same state.  Work cannot be stopped from
+outside: it looks at its deadline between its pieces (`check_time`), and counts as busy until it is done.
 """
 
 import asyncio
 import contextlib
+import multiprocessing
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from queue import SimpleQueue
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
-from hld.apps.serve.limits import Limits, Refusal, busy
-
-_own = threading.local()  # the deadline of the work of a thread
-
-
-class OutOfTime(Exception):
-    """The request that work is done for has been answered, or will be in a moment."""
-
-
-def check_time() -> None:
-    """Raise `OutOfTime` after the deadline of what this thread works at."""
-    if time.monotonic() > getattr(_own, "deadline", float("inf")):
-        raise OutOfTime
+from hld.apps.serve.limits import Limits, OutOfTime, Refusal, busy, set_deadline
+from hld.apps.serve.models import LoadedModel, Models, Stored
+from hld.apps.serve.work import warm_up
 
 
 class Pool:
-    """Threads that compute for requests; used from one event loop."""
+    """What computes for requests; used from one event loop."""
 
-    def __init__(self, limits: Limits):
-        self.limits, self.num_busy = limits, 0
-        self.capacity = limits.threads + limits.queue
-        self._waiting: SimpleQueue[Any] = SimpleQueue()
-        for _ in range(limits.threads):
-            threading.Thread(target=self._work, daemon=True, name="hld-serve").start()
+    def __init__(self, limits: Limits, models: Models) -> None:
+        self.limits, self.models, self.num_busy = limits, models, 0
+        self.is_one_process = limits.workers == 1
+        self.size = limits.threads if self.is_one_process else limits.workers
+        self.capacity = self.size + limits.queue
+        self._executor = self._started()
 
-    async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function returns, computed by one of the threads; `Refusal` if there is no room or no time left."""
+    def _started(self) -> Executor:
+        """Threads, or processes each of which loads the models and tries them first."""
+        if self.is_one_process:
+            return ThreadPoolExecutor(self.size)
+        stored = [one.stored for one in self.models.loaded.values()]
+        executor = ProcessPoolExecutor(
+            self.size,
+            multiprocessing.get_context("spawn"),
+            initializer=_begin,
+            initargs=(stored, self.limits),
+        )
+        for _ in range(self.size):
+            executor.submit(_begun)
+        return executor
+
+    async def run(self, function: Callable[..., Any], model: LoadedModel, *arguments: Any) -> Any:
+        """What a function of a model returns; `Refusal` if there is no room or no time left."""
         if self.num_busy >= self.capacity:
-            raise busy(
-                f"all {self.limits.threads} threads are busy and {self.limits.queue} requests wait"
-            )
-        loop, work = asyncio.get_running_loop(), Future[Any]()
-        self.num_busy += 1
-        work.add_done_callback(lambda _: self._release(loop))
-        self._waiting.put((time.monotonic() + self.limits.seconds, work, function, arguments))
-        result = asyncio.wrap_future(work)
-        del (
-            work,
-            arguments,
-        )  # an error would refer to itself through them, and hold a body until it is collected
+            raise busy(f"all {self.size} threads are busy and {self.limits.queue} requests wait")
+        where = model if self.is_one_process else model.stored
+        loop, deadline = asyncio.get_running_loop(), time.monotonic() + self.limits.seconds
         try:
+            work = self._executor.submit(_timed, deadline, function, where, *arguments)
+            self.num_busy += 1
+            work.add_done_callback(lambda _: self._release(loop))
+            result = asyncio.wrap_future(work)
+            # an error would refer to itself through them, and hold a body until it is collected
+            del work, arguments
             return await asyncio.wait_for(result, self.limits.seconds)
         except (asyncio.TimeoutError, OutOfTime):
             raise Refusal(
@@ -63,18 +68,13 @@ class Pool:
                 f"the request took longer than {self.limits.seconds:g} s: send fewer rows, "
                 "or start the service with a larger --seconds",
             ) from None
+        except BrokenExecutor:
+            self._executor = self._started()
+            raise busy("a process that computes was ended") from None
 
     def close(self) -> None:
-        """Let the threads end when their work is done."""
-        for _ in range(self.limits.threads):
-            self._waiting.put(None)
-
-    def _work(self) -> None:
-        """Do what waits, one after the other."""
-        while (waiting := self._waiting.get()) is not None:
-            _own.deadline, *work = waiting
-            _do(*work)
-            del waiting, work  # with the body of a request
+        """Let threads and processes end when their work is done."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _release(self, loop: asyncio.AbstractEventLoop) -> None:
         """One more may come; called in the thread that has become free."""
@@ -85,18 +85,27 @@ class Pool:
         self.num_busy -= 1
 
 
-async def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function returns, computed by a thread of its own, for which the end of the process does not wait."""
-    work = Future[Any]()
-    threading.Thread(target=_do, args=(work, function, arguments), daemon=True).start()
-    return await asyncio.wrap_future(work)
+def _timed(deadline: float, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns that has to end in time."""
+    set_deadline(deadline)
+    return function(*arguments)
 
 
-def _do(work: Future[Any], function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """Compute a result, unless nobody waits for it any more."""
-    if work.set_running_or_notify_cancel():
-        try:
-            work.set_result(function(*arguments))
-        except BaseException as error:
-            work.set_exception(error)
-            del work, arguments
+def _begin(models: list[Stored], limits: Limits) -> None:
+    """Prepare a process that computes: it ends with the one that began it, and only then."""
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    for model in models:
+        warm_up(model, limits)
+
+
+def _begun() -> None:
+    """Nothing: a process is there when it is done."""
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(0)

@@ -3,34 +3,28 @@
 Bodies are bounded one by one and all together.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from starlette.requests import Request
 
 from hld.apps.serve.limits import BODIES, Limits, Refusal, busy
+from hld.apps.serve.models import LoadedModel, Models
 from hld.apps.serve.work import DETAILS
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from hld.apps.serve.models import LoadedModel, Models
-
 
 CLOSE = {"Connection": "close"}  # what else the client sends is not read
 LINGER_BYTES = 2**27  # that are read of a body that is refused
 
 
 class Asked:
-    """The parameters of a request."""
+    """A request, with its parameters."""
 
     def __init__(self, request: Request, known: Sequence[str]) -> None:
-        self.values: dict[str, str] = {}
+        self.request, self.values = request, dict[str, str]()
         for name, value in request.query_params.multi_items():
-            if name not in known:
+            if name not in known and request.url.path.startswith("/v1/"):
                 raise Refusal(
                     400,
                     name[:64],
@@ -79,6 +73,22 @@ class Asked:
                 400, "detail", f"`detail` must be one of {', '.join(DETAILS)}, found {value[:64]!r}"
             )
         return value
+
+    def form(self, forms: Mapping[str, str]) -> str:
+        """Which of some forms the media type is; `Refusal` for another type or charset."""
+        media, _, rest = self.request.headers.get("content-type", "").partition(";")
+        form = forms.get(media.strip().lower())
+        if form is None:
+            raise Refusal(
+                415,
+                "content-type",
+                f"the body is {media.strip()[:80] or 'of no type'}, expected {' or '.join(forms)}: "
+                "send it as one of these",
+            )
+        charset = rest.lower().partition("charset=")[2].strip('" ')
+        if charset not in ("", "utf-8", "utf8", "us-ascii"):
+            raise Refusal(415, "content-type", f"the body is in {charset[:40]}, expected utf-8")
+        return form
 
 
 class Bodies:

@@ -11,33 +11,29 @@ Bytes wait in the system, too, which takes more only when a third of them has go
 """
 
 import asyncio
-import contextlib
+import functools
 import logging
 import math
 import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hld.apps.serve.app import LOOPBACK, Service, build_app
 from hld.apps.serve.limits import Limits
 from hld.apps.serve.models import Models
-from hld.apps.serve.pool import apart
 from hld.apps.serve.work import warm_up
 from pcircuit.arguments import check_whole_number
 
-if TYPE_CHECKING:
-    from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
-else:
-    _Protocol = object
-
 LOG = logging.getLogger("hld.serve")
 LEAST_READ = 2**12  # bytes of waiting answers that a client must read in the time that there is
-STOP_SECONDS = (
-    20  # that requests have to end when the service is stopped; the process ends within 30
-)
+STOP_SECONDS = 20  # that requests have to end when the service is stopped
 KEEP_SECONDS = 15  # that a connection may be idle
 LOOKS = 0.1  # seconds between two looks for a second Ctrl-C
 HEAD_BYTES = 2**15
@@ -52,34 +48,30 @@ def serve(
     port: int,
     token: str | None,
     watch_seconds: float,
-    told: Any = None,
+    told: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP reads the model files again."""
     check_token(token, host)
-    warm_up(models.loaded.values(), limits)
+    for model in models.loaded.values():
+        warm_up(model, limits)
     service = Service(models, limits, token)
     with opened_socket(host, port) as listening:
-        if told is not None:
-            told(address_of(listening))
+        told(address_of(listening))
         asyncio.run(_serve(server_of(service, watch_seconds), listening, models))
-    if (
-        service.pool.num_busy
-    ):  # what a thread still computes cannot be stopped, and uses what an ordinary end takes away
+    # what is still computed cannot be stopped, and uses what an ordinary end takes away
+    if service.pool.num_busy:
         logging.shutdown()
         sys.stdout.flush()
         os._exit(0)
 
 
-def server_of(service: Service, watch_seconds: float) -> Any:
+def server_of(service: Service, watch_seconds: float) -> uvicorn.Server:
     """The server of uvicorn for a service."""
-    import uvicorn
-
-    limits = service.limits
-    app = build_app(service, watch_seconds)
+    app, limits = build_app(service, watch_seconds), service.limits
     server = uvicorn.Server(
         uvicorn.Config(
             app,
-            http=timed_protocol(limits.head_seconds),
+            http=functools.partial(TimedProtocol, limits.head_seconds),  # type: ignore[arg-type]
             ws="none",
             lifespan="on",
             log_config=None,
@@ -136,49 +128,28 @@ def check_token(token: str | None, host: str) -> None:
         )
 
 
-async def _serve(server: Any, listening: Any, models: Models) -> None:
+async def _serve(server: uvicorn.Server, listening: Any, models: Models) -> None:
     """Run the server, with SIGHUP."""
-    tasks: set[Any] = set()
-
-    def reload() -> None:
-        task = asyncio.get_running_loop().create_task(apart(models.reload))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-
+    loop = asyncio.get_running_loop()
     # uvicorn stops at these signals and then raises them again; when all is done they shall do nothing more
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     if hasattr(signal, "SIGHUP"):
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
-    giving_up = asyncio.get_running_loop().create_task(_give_up(server))
+        loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, models.reload))
+    giving_up = loop.create_task(_give_up(server))
     await server.serve(sockets=[listening])
     giving_up.cancel()
-    if (
-        server.force_exit
-    ):  # by a second Ctrl-C; uvicorn then breaks the application off, which would log an error
+    # by a second Ctrl-C; uvicorn then breaks the application off, which would log an error
+    if server.force_exit:
         await server.lifespan.shutdown()
 
 
-async def _give_up(server: Any) -> None:
+async def _give_up(server: uvicorn.Server) -> None:
     """End the requests at a second Ctrl-C: from Python 3.12.1 on uvicorn would wait for their connections."""
     while not server.force_exit:
         await asyncio.sleep(LOOKS)
     for task in tuple(server.server_state.tasks):
         task.cancel()
-
-
-@contextlib.contextmanager
-def reloads_later() -> Iterator[list[int]]:
-    """SIGHUP is noted, not obeyed, until `serve` listens to it: while models are loaded it would end the process."""
-    heard: list[int] = []
-    if not hasattr(signal, "SIGHUP"):
-        yield heard
-        return
-    before = signal.signal(signal.SIGHUP, lambda number, _: heard.append(number))
-    try:
-        yield heard
-    finally:
-        signal.signal(signal.SIGHUP, before)
 
 
 def token_of(file: str | None) -> str | None:
@@ -189,41 +160,38 @@ def token_of(file: str | None) -> str | None:
         return opened.read().strip()
 
 
-def timed_protocol(seconds: float) -> Any:
-    """The protocol of uvicorn, which closes the connections of slow clients."""
-    from uvicorn.protocols.http.h11_impl import H11Protocol
-
-    return type("TimedProtocol", (_Timed, H11Protocol), {"seconds": seconds})
-
-
-class _Timed(_Protocol):
+class TimedProtocol(H11Protocol):
     """Closes what stays half said, or is not read: looked at every so many seconds."""
 
-    seconds: float
     owed_since: float | None = None  # when the client began to owe a head, or the rest of a body
-    waited: float = math.inf  # bytes of answers that waited at the last look, infinite for none
+    waited = math.inf  # bytes of answers that waited at the last look, infinite for none
+
+    def __init__(self, seconds: float, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.seconds = seconds
 
     def connection_made(self, transport: Any) -> None:
+        """A client has to say something from now on."""
         super().connection_made(transport)
         self.owed_since = self.loop.time()
         self._look_later()
 
-    def data_received(self, data: Any) -> None:
+    def data_received(self, data: bytes) -> None:
+        """A client has said something."""
         before = self.conn.their_state
         super().data_received(data)
-        if self.conn.their_state is not before or not self._is_owed():
+        if not self._is_owed():
             self.owed_since = None
-        if self._is_owed() and self.owed_since is None:
+        elif self.owed_since is None or self.conn.their_state is not before:
             self.owed_since = self.loop.time()
 
-    def connection_lost(self, exc: Any) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
+        """There is nothing more to look at."""
         self.timer.cancel()
         super().connection_lost(exc)
 
     def _is_owed(self) -> bool:
         """Whether the client has a head to send, or the rest of a body that was answered and that nobody reads."""
-        import h11
-
         theirs = self.conn.their_state
         return theirs is h11.IDLE or (theirs is h11.SEND_BODY and self.conn.our_state is h11.DONE)
 

@@ -7,27 +7,24 @@ that the model does not know are not looked at.
 JSON is {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}, ...]}, with plain cells or null.
 """
 
+import contextlib
 import io
 import itertools
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from hld.apps.serve.limits import Limits, Refusal
-from hld.apps.serve.pool import check_time
+from hld.apps.serve.limits import Limits, Refusal, check_time
 from hld.tables.factored import object_cells, whole_cells
 from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.text_cells import Texts, as_fitted, mark_of_rows, text_rows
+from hld.tables.files.text_cells import PLAIN_LINES, Texts, as_fitted, mark_of_rows, text_rows
 from hld.tables.times import TIMES, as_seconds
 from hld.testing.summaries.summary import BatchSummary
 from pcircuit.io.archive import distinct_names
 
-FORMS = {"text/csv": "csv", "application/json": "json"}
-SUMMARY_FORMS = {"application/json": "json"}
 MOST_SUMMARIES, MOST_NUMBERS = 10_000, 1_000_000  # in a body
 SPARE_BRACKETS = 2**16  # lists and objects, and commas in texts, that any body may have
 FIRST_LINE = re.compile(r"[\r\n]*([^\r\n]*)")
@@ -41,23 +38,6 @@ WORDS = {
     "read it as such": "send CSV as text/csv, or rows or columns as application/json",
     "write it as Parquet": "send CSV as text/csv, or rows or columns as application/json",
 }
-
-
-def form_of(content_type: str, forms: Mapping[str, str] = FORMS) -> str:
-    """Which of some forms a media type is; `Refusal` for another type or charset."""
-    media, _, parameters = content_type.partition(";")
-    form = forms.get(media.strip().lower())
-    if form is None:
-        raise Refusal(
-            415,
-            "content-type",
-            f"the body is {media.strip()[:80] or 'of no type'}, expected {' or '.join(forms)}: send it as one of these",
-        )
-    pairs = (one.partition("=") for one in parameters.lower().split(";"))
-    charset = next((value.strip('" ') for name, _, value in pairs if name.strip() == "charset"), "")
-    if charset not in ("", "utf-8", "utf8", "us-ascii"):
-        raise Refusal(415, "content-type", f"the body is in {charset[:40]}, expected utf-8")
-    return form
 
 
 def read_columns(body: bytes, form: str, encoder: Any, limits: Limits) -> dict[str, Any]:
@@ -111,10 +91,17 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     _bounded(len(rows), len(names), limits, most)
     # the first number with a comma may come late
     decimal = mark_of_rows(rows, dialect, fitted_columns(encoder, names)) or dialect.decimal
-    return (
-        lambda name, cells, fitted: as_fitted(Texts(cells), fitted, decimal, MISSING),
-        dict(zip(names, zip(*rows, strict=True), strict=True)),
-    )
+
+    def read(name: str, cells: tuple[str, ...], fitted: Any) -> Any:
+        lines = "\n".join(cells)
+        is_plain = PLAIN_LINES.fullmatch(lines) and lines.count("\n") == len(cells) - 1
+        if is_plain and fitted is not None and fitted.kind == "continuous":  # as most columns are
+            with contextlib.suppress(ValueError):
+                numbers = lines.replace(decimal, ".").split("\n")
+                return np.array([float(one or "nan") for one in numbers])
+        return as_fitted(Texts(cells), fitted, decimal, MISSING)
+
+    return read, dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
 def _json_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[Any, ...]:
@@ -160,7 +147,8 @@ def _column_of_json(name: str, cells: list[Any], fitted: Any) -> np.ndarray:
 
 def _check_readable(name: str, column: Any, fitted: Any) -> None:
     """Refuse a column (n,) with cells of which none is of the type of training: that is no shift."""
-    if fitted is None or fitted.kind == "categorical":
+    is_of_numbers = getattr(column, "dtype", None) == np.float64
+    if fitted is None or fitted.kind == "categorical" or is_of_numbers:
         return
     cells = [one for one in whole_cells(column).tolist() if one not in (None, "") and one == one]
     if fitted.kind in TIMES:

@@ -21,12 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.calendar import PARTS
 from hld.tables.files.byte_files import called, form_of, opened, with_head
 from hld.tables.files.dialect import ReadOptions, decimal_mark, find_dialect
 from hld.tables.files.row_chunks import columns_of, smaller, text_chunks, together, typed_chunks
 from hld.tables.files.text_cells import as_fitted, mark_of_batch, typed_frame
-from hld.tables.schemas.columns import BinColumn, LevelColumn
+from hld.tables.schemas.columns import BinColumn
 from hld.tables.schemas.encoder import TableEncoder
 
 DEFAULT = ReadOptions()
@@ -104,10 +103,7 @@ def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
             for given, known in zip(names, encoder.table_names, strict=True)
         }
     for one in encoder.derived:
-        if one.part in PARTS:
-            fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
-        else:  # an amount is text as long as it is read
-            fitted[one.source] = LevelColumn(one.source, "categorical", (), rare=bytes(8))
+        fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
     return fitted
 
 

@@ -13,15 +13,13 @@ Nor is a column that orders the rows, as a time stamp does (`schemas.row_order`)
 
 import math
 import reprlib
-import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from hld.tables.amounts import UNIT, amount_form
-from hld.tables.calendar import PARTS, Derived, with_parts
+from hld.tables.calendar import PARTS, with_parts
 from hld.tables.cells import (
     as_numbers,
     distinct_values,
@@ -188,14 +186,7 @@ def _schema_of(
     parts = with_parts(parts, () if given is None else given.derived, names, by_name)
     names = parts.names if given is not None and given.derived else names
     known = _known(given, names)
-    amounts = (
-        []
-        if keep_all
-        else _amounts(parts.arrays, names, {*known, *column_roles(names, categorical, continuous)})
-    )
-    parts = with_parts(parts, amounts, names, by_name)
-    names = parts.names if amounts else names
-    derived = {one.name: one for one in (*amounts, *(() if given is None else given.derived))}
+    derived = {one.name: one for one in (() if given is None else given.derived)}
     roles = column_roles(names, categorical, continuous)
     _check_roles(roles, known)
     columns = []
@@ -206,9 +197,8 @@ def _schema_of(
         if name in derived:
             source, part = derived[name].source, derived[name].part
             if count_missing(values) == len(values):
-                what = "date" if part in PARTS else "amount"
                 raise ValueError(
-                    f"`table` column {source!r} holds no {what}, expected some to derive {name!r} from: "
+                    f"`table` column {source!r} holds no date, expected some to derive {name!r} from: "
                     "convert the column first"
                 )
             columns[-1] = replace(columns[-1], source=source, part=part)
@@ -224,23 +214,6 @@ def _schema_of(
     if all(column.kind == LEFT_OUT for column in columns):
         raise _nothing_left(columns, known)
     return TableSchema(tuple(columns), parts.num_rows, by_name)
-
-
-def _amounts(arrays: list[Any], names: Any, chosen: set[str]) -> list[Derived]:
-    """The numbers and the units of the columns that hold amounts as text and are not among the chosen ones."""
-    found = []
-    for name, values in zip(names, arrays, strict=True):
-        try:
-            form = None if name in chosen else amount_form(values)
-        except ImportError as error:
-            warnings.warn(f"`table` column {name!r} is learned as text: {error}", stacklevel=6)
-            form = None
-        if form is not None:
-            unit = f"{name}_{UNIT}"
-            while unit in names:
-                unit += "_"
-            found += [Derived(name, name, form), Derived(unit, name, UNIT)]
-    return found
 
 
 def _without_clocks(

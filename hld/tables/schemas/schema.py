@@ -52,7 +52,6 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.amounts import FORMS, UNIT
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import NUMERIC, level_order
 from hld.tables.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn, as_mark
@@ -63,7 +62,6 @@ from pcircuit.arguments import check_flag, check_whole_number
 
 LEFT_OUT = "left out"
 GROUPING = "names the groups"  # the note of the column that `groups` was
-ALL_PARTS = (*PARTS, *FORMS, UNIT)
 KINDS = ("categorical", "boolean", "integer", "constant", *BINNED, LEFT_OUT)
 
 
@@ -94,8 +92,7 @@ class ColumnSchema:
     optional : bool
         For a column that is left out: whether it is none of the table's own.  A table with names may have it.
     source, part : str or None
-        The column that this one is derived from, perhaps itself, and which part of it (`hld.tables.calendar`,
-        `hld.tables.amounts`).
+        The column of dates that this one is derived from, and which part of it (`hld.tables.calendar`).
     """
 
     name: str
@@ -132,10 +129,10 @@ class ColumnSchema:
                 f"{self.policy!r}"
             )
         if (self.source is None) != (self.part is None) or (
-            self.part is not None and self.part not in ALL_PARTS
+            self.part is not None and self.part not in PARTS
         ):
             raise ValueError(
-                f"`part` of column {self.name!r} must be one of {', '.join(map(repr, ALL_PARTS))}, of a "
+                f"`part` of column {self.name!r} must be one of {', '.join(map(repr, PARTS))}, of a "
                 f"`source`, found {self.part!r} of {self.source!r}"
             )
         if self.optional and self.kind != LEFT_OUT:
@@ -277,9 +274,7 @@ class TableSchema:
     def table_names(self) -> tuple[Any, ...]:
         """Names of the columns of the table itself, those that are neither derived nor optional: a tuple of str."""
         return tuple(
-            column.name
-            for column in self.columns
-            if column.source in (None, column.name) and not column.optional
+            column.name for column in self.columns if column.source is None and not column.optional
         )
 
     @property

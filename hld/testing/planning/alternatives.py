@@ -145,50 +145,47 @@ def _of_mapping(what: Mapping[str, Any], name: str) -> Edit:
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """What a test needs to know of an alternative.
+    """What a plan needs to know of an alternative.
 
-    Shapes: delta (size,), covariance (size, size), rows (N, V), usual (N, V).
+    Shapes: delta (size + E,), covariance (size, size), rows (N, V).
     """
 
     delta: np.ndarray
     covariance: np.ndarray
     is_relative: bool
-    num_rows: int | None = None
-    rows: np.ndarray | None = None
-    usual: np.ndarray | None = None
+    num_rows: int | None
+    rows: np.ndarray
+    together: Any = None
 
 
-def alternative_of(test: Any, what: Any) -> Alternative:
-    """The alternative that an argument stands for."""
+def alternative_of(planner: Any, what: Any) -> Alternative:
+    """The alternative that an argument stands for, to a `hld.testing.planning.power.Planner`."""
+    circuit = planner.test.circuit
     if isinstance(what, Alternative):
         return what
     if isinstance(what, Mapping):
         what = _of_mapping(what, "`alternative` as a mapping")
     if isinstance(what, Edit):
-        return edited(test, what)
+        return edited(planner, what)
     if isinstance(what, pcircuit.Circuit):
         check_distribution(what, "alternative")
-        if tuple(what.num_categories) != tuple(test.circuit.num_categories):
+        if tuple(what.num_categories) != tuple(circuit.num_categories):
             raise ValueError("`alternative` is a circuit over other variables than the test's")
         what = pcircuit.sample(what, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
-    rows = check_evidence(test.circuit, what, name="alternative")
+    rows = check_evidence(circuit, what, name="alternative")
     if len(rows) < 2 or rows.min() < 0:
         raise ValueError(
             f"`alternative` has {len(rows)} rows, expected at least two without missing entries"
         )
-    mean, covariance = _moments(test, rows)
-    return Alternative(
-        compared(test, mean - test.mean),
-        covariance,
-        False,
-        len(rows),
-        rows[some_rows(len(rows), NUM_SINGLE)],
-    )
+    delta, some = planner.means(rows) - planner.reference_mean(), some_rows(len(rows), NUM_SINGLE)
+    covariance, together = _covariance(planner.test, rows), planner.together(rows[some])
+    return Alternative(delta, covariance, False, len(rows), rows[some], together)
 
 
-def edited(test: Any, edit: Edit) -> Alternative:
+def edited(planner: Any, edit: Edit) -> Alternative:
     """The alternative of an edit."""
-    circuit, by, kept = test.circuit, edit.by, test.calibration.kept
+    test = planner.test
+    circuit, by, size = test.circuit, edit.by, len(test.mean)
     variable = check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
     level = check_whole_number(edit.level, "level", 0, circuit.num_categories[variable] - 1)
     p = float(np.exp(pcircuit.log_probability(circuit, {variable: level})))
@@ -198,26 +195,16 @@ def edited(test: Any, edit: Edit) -> Alternative:
             f"`by` of an edit changes the probability {p:.4g} of level {level} of variable {variable} by "
             f"{by:g}, expected a level that is neither impossible nor certain and a result from 0 to 1"
         )
-    inside, within = _moments(test, under_level(circuit, variable, level, NUM_DRAWN))
-    mean = own_mean(test)
-    delta = by / (1 - p) * (inside - mean)
-    single = edited_rows(circuit, edit, NUM_SINGLE)
-    has_rows = kept is not None and len(kept.covariance) > 0
-    before = (
-        kept.covariance
-        if has_rows
-        else CircuitReference(circuit, test.nodes, test.mean).covariance()
-    )
+    before, is_relative = own_covariance(test)
+    inside = under_level(circuit, variable, level, NUM_DRAWN)
+    shift = planner.means(inside) - planner.own_mean()
     # S = p W + (1 - p) V + p / (1 - p) g g^t with g the difference of the means of level and all: V is that of the rest
-    gap = inside - mean
+    within, gap = _covariance(test, inside), shift[:size]
     rest = (before - p * within - p / (1 - p) * np.outer(gap, gap)) / (1 - p)
     covariance = q * within + (1 - q) * rest + q * (1 - q) / (1 - p) ** 2 * np.outer(gap, gap)
-    usual = (
-        pcircuit.sample(circuit, NUM_SINGLE, rng=np.random.default_rng([SEED, 2]))
-        if has_rows
-        else None
-    )
-    return Alternative(delta, covariance, has_rows, None, single, usual)
+    rows = edited_rows(circuit, edit, NUM_SINGLE)
+    delta, together = by / (1 - p) * shift, planner.together(rows)
+    return Alternative(delta, covariance, is_relative, None, rows, together)
 
 
 def share_after(p: float, by: float) -> float | None:
@@ -250,11 +237,6 @@ def edited_rows(circuit: pcircuit.Circuit, edit: Edit, n: int) -> np.ndarray:
 
 def own_mean(test: Any) -> np.ndarray:
     """(size,) mean of the vector under the circuit: of likelihoods exact, and the mean score is zero."""
-    if len(test.mean) > MAX_FULL_SPECTRUM:
-        raise ValueError(
-            f"`alternative` as an edit needs a covariance of at most {MAX_FULL_SPECTRUM} numbers, "
-            f"but the test looks at {len(test.mean)}: give fewer `nodes`, or leave out the metric 'score'"
-        )
     if test.calibration.kept is None:
         return test.mean
     means, features = CircuitReference(test.circuit, test.nodes).mean, test.vectors.features
@@ -263,20 +245,30 @@ def own_mean(test: Any) -> np.ndarray:
     return compared(test, means)
 
 
+def own_covariance(test: Any) -> tuple[np.ndarray, bool]:
+    """(size, size) covariance of the vector of a row under the reference, and whether it was estimated from rows."""
+    if len(test.mean) > MAX_FULL_SPECTRUM:
+        raise ValueError(
+            f"`alternative` as an edit needs a covariance of at most {MAX_FULL_SPECTRUM} numbers, "
+            f"but the test looks at {len(test.mean)}: give fewer `nodes`, or leave out the metric 'score'"
+        )
+    kept = test.calibration.kept
+    if kept is not None and len(kept.covariance):
+        return kept.covariance, True
+    return CircuitReference(test.circuit, test.nodes, test.mean).covariance(), False
+
+
 def compared(test: Any, vectors: np.ndarray) -> np.ndarray:
     """Vectors (..., size) with zeros in place of the numbers that no row of the reference shows.
 
     A batch is not compared by these, so a shift that they alone show is not found: those of a column without any value.
     """
     kept = test.calibration.kept
-    return (
-        np.where(kept.counts > 0, vectors, 0.0) if kept is not None and kept.has_holes else vectors
-    )
+    has_holes = kept is not None and kept.has_holes
+    return np.where(kept.counts > 0, vectors, 0.0) if has_holes else vectors
 
 
-def _moments(test: Any, rows: Any) -> tuple[Any, ...]:
-    """(size,) sample mean and (size, size) covariance of the vectors of rows."""
-    vectors = compared(test, test.vectors.rows(rows))
-    mean = vectors.mean(axis=0)
-    centred = vectors - mean
-    return mean, centred.T @ centred / (len(rows) - 1)
+def _covariance(test: Any, rows: np.ndarray) -> np.ndarray:
+    """(size, size) sample covariance of the vectors of rows."""
+    vectors: np.ndarray = compared(test, test.vectors.rows(rows))
+    return np.atleast_2d(np.cov(vectors.T))

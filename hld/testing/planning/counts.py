@@ -26,7 +26,6 @@ are not given to others.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +34,10 @@ import numpy as np
 from hld.answers.profile import Profile
 from hld.answers.table_facts import held_of
 from hld.tables.schemas.counts import SmallestLaw, compare_missing, compare_new
-from hld.testing.planning.alternatives import compared
-from hld.testing.planning.power import DRAWS, Rejections
+from hld.testing.planning.alternatives import Alternative, compared
+from hld.testing.planning.power import Rejections
 from hld.witnesses.effects import allowed_rows
-from hld.witnesses.largest_count import CountEvents, count_events, likelihood_ratio
+from hld.witnesses.largest_count import CountEvents, likelihood_ratio
 from hld.witnesses.witnesses import scaled_level, witnesses_of
 
 BLOCK = 2_000_000  # counts of draws that are looked at together
@@ -94,6 +93,11 @@ def _expected(detector: Any, T: int) -> Profile:
     )
 
 
+def shown_rows(events: CountEvents, counts: Any) -> np.ndarray:
+    """(E,) rows that show the column of each event."""
+    return np.array([one[:-1].sum() for one in counts])[events.columns]
+
+
 @dataclass(frozen=True, eq=False)
 class EventRows:
     """How the events that are counted and the vectors of a test vary together from row to row.
@@ -106,10 +110,9 @@ class EventRows:
     rest: np.ndarray
 
 
-def event_rows(detector: Any, rows: np.ndarray) -> EventRows:
+def event_rows(test: Any, events: CountEvents, rows: np.ndarray) -> EventRows:
     """How events and vectors vary together in some rows; shapes rows (M, V)."""
-    events = count_events(detector.profile_.counts, detector.encoder_.ordered)
-    vectors = compared(detector.test_, detector.test_.vectors.rows(rows))
+    vectors = compared(test, test.vectors.rows(rows))
     U, V = vectors - vectors.mean(axis=0), events.indicators(rows).astype(np.float64)
     V -= V.mean(axis=0)
     spread = U.std(axis=0)
@@ -125,19 +128,17 @@ class CountDraws:
     """Counts of batches without a shift, drawn together with their distances, to which shifts are added."""
 
     def __init__(
-        self, detector: Any, level: SharedLevel, draws: Rejections, rows: EventRows
+        self, detector: Any, level: SharedLevel, draws: Rejections, found: Alternative
     ) -> None:
-        kept, T = detector.profile_, draws.T
-        shown = np.array([one[:-1].sum() for one in kept.counts])[rows.events.columns]
-        self.k, self.n = rows.events.of(kept.counts), shown
-        self.T = np.maximum(np.round(T * shown / max(kept.num_rows, 1)), 1.0)
+        kept, T, rows = detector.profile_, draws.T, found.together
+        self.k, self.n = rows.events.of(kept.counts), shown_rows(rows.events, kept.counts)
+        self.T = np.maximum(np.round(T * self.n / max(kept.num_rows, 1)), 1.0)
         self.others = level.others
         self.base = self.k / np.maximum(self.n, 1)
-        self.known = np.clip(
-            self.base, 0.5 / (self.n + 1), 1 - 0.5 / (self.n + 1)
-        )  # none of n rows is not never
+        # none of n rows is not never
+        self.known = np.clip(self.base, 0.5 / (self.n + 1), 1 - 0.5 / (self.n + 1))
         # rows of which the share of an event has the variance of a difference of shares
-        self.size = 1 / (1 / self.T + (1 / np.maximum(self.n, 1) if draws.is_relative else 0.0))
+        self.size = 1 / (1 / self.T + found.is_relative / np.maximum(self.n, 1))
         self.least, self.largest = self._limits(_least_ratio(level))
         self.noise = self._noise(draws, rows)
         self.ends = self.noise.min(axis=1), self.noise.max(axis=1)
@@ -227,51 +228,3 @@ def _least_ratio(level: SharedLevel) -> float:
             (middle, high) if level.law.pvalue(math.exp(middle)) <= level.counts else (low, middle)
         )
     return float(ndtri(math.exp(low) / 2)) ** 2 / 2
-
-
-class DetectorDraws:
-    """Batches without a shift, and whether a detector rejects them with one: by the distance or by a count.
-
-    Shapes: covariance (size, size).
-    """
-
-    def __init__(
-        self,
-        detector: Any,
-        covariance: np.ndarray,
-        T: int,
-        alpha: float,
-        rows: EventRows,
-        *,
-        is_relative: bool,
-        num_draws: int = DRAWS,
-    ) -> None:
-        level = shared_level(detector, T, alpha)
-        self.distance = Rejections(
-            detector.test_,
-            covariance,
-            T,
-            level.distance,
-            is_relative=is_relative,
-            num_draws=num_draws,
-            others=level.others,
-        )
-        self.counts = (
-            CountDraws(detector, level, self.distance, rows) if level.law is not None else None
-        )
-
-    def along(self, delta: np.ndarray, moved: np.ndarray | None) -> Callable[[float], float]:
-        """A function from h to the share of draws that are rejected with h times delta and h times `moved` (E,)."""
-        by_distance, counts = self.distance.along(delta), self.counts
-
-        def share(size: float) -> float:
-            if counts is None or moved is None:
-                return float(by_distance(size).mean())
-            rejected = counts.rejected(size * moved)
-            if not rejected.all():
-                rejected[~rejected] = by_distance(
-                    size, ~rejected
-                )  # what a count finds needs no distance
-            return float(rejected.mean())
-
-        return share

@@ -12,33 +12,21 @@ import pcircuit
 from hld.answers.column_shifts import labels_of, percent
 from hld.answers.progress import shown_steps
 from hld.answers.table_facts import as_table
-from hld.features.row_vectors import some_rows
 from hld.tables.shown_names import in_one_line, listed, printable, visible
-from hld.testing.planning.alternatives import (
-    NUM_DRAWN,
-    SEED,
-    Alternative,
-    Edit,
-    alternative_of,
-    read_edits,
-    share_after,
-    under_level,
+from hld.testing.planning.alternatives import Alternative, Edit, read_edits, share_after
+from hld.testing.planning.counts import (
+    CountDraws,
+    EventRows,
+    event_rows,
+    shared_level,
+    shown_rows,
 )
-from hld.testing.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
-from hld.testing.planning.power import (
-    MOST_ROWS,
-    Detectable,
-    detectable,
-    detectable_levels,
-    power,
-    smallest_batch,
-)
+from hld.testing.planning.power import MOST_ROWS, Detectable, Planner, rejections
 from hld.witnesses.largest_count import count_events
 from hld.witnesses.witnesses import has_witnesses
-from pcircuit.arguments import check_flag, check_fraction, check_whole_number
+from pcircuit.arguments import check_flag, check_whole_number
 
 DAYS = (1, 7, 30)
-NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
 
 
 def coded_edit(detector: Any, edit: Edit) -> Edit:
@@ -65,64 +53,123 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
         )
     v = names.index(column)
     labels = labels_of(encoder.columns[v])[:-1]  # missing cells are no level of the circuit
-    for level in _readings(edit.level):
-        cells = np.full((1, len(names)), None, dtype=object)
-        cells[0, v] = level
-        try:
-            codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
-        except ValueError:
-            if encoder.columns[v].unseen != "refuse":
-                raise
-            continue  # the schema refuses what is none of the levels, such as the text of a number
-        if codes[0, v] >= 0 and not report.num_unseen[v]:
-            return {"column": v, "level": int(codes[0, v])}
     if str(edit.level) in labels:
         return {"column": v, "level": labels.index(str(edit.level))}
-    raise ValueError(
-        f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
-        f"{edit.level!r}"
-    )
-
-
-def _readings(level: Any) -> list[Any]:
-    """A level as it is, and a text as the number or the truth value that it may be."""
-    if not isinstance(level, str):
-        return [level]
-    if level.lower() in ("true", "false"):  # as shells and files write them
-        return [level, level.lower() == "true"]
+    folded = [one.casefold() for one in labels]
+    if folded.count(str(edit.level).casefold()) == 1:  # as shells and files write true and false
+        return {"column": v, "level": folded.index(str(edit.level).casefold())}
+    cells = np.full((1, len(names)), None, dtype=object)
+    cells[0, v] = _as_number(edit.level)
     try:
-        return [level, float(level)]
+        codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
+        is_known = codes[0, v] >= 0 and not report.num_unseen[v]
+    except ValueError:  # the schema refuses what is none of the levels
+        is_known = False
+    if not is_known:
+        raise ValueError(
+            f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
+            f"{edit.level!r}"
+        )
+    return {"column": v, "level": int(codes[0, v])}
+
+
+def _as_number(level: Any) -> Any:
+    """A text as the number that it may be, and all else as it is."""
+    try:
+        return float(level) if isinstance(level, str) else level
     except ValueError:
-        return [level]
+        return level
 
 
-def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
-    """`planning.power.power` for a fitted detector: the alternative may name columns and levels, or be a table.
+class TablePlanner(Planner):
+    """What a detector finds: what the counts of single columns find is included (`planning.counts`)."""
 
-    What the counts of single columns find is included (`hld.testing.planning.counts`).
-    """
-    T, alpha = (
-        check_whole_number(T, "T", 1, MOST_ROWS),
-        check_fraction(alpha, "alpha"),
-    )
-    _check_independent(detector)
-    return _power_of(detector, alternative_of_table(detector, alternative), T, alpha)
+    def __init__(self, detector: Any) -> None:
+        super().__init__(detector.test_)
+        self.detector, self.events = detector, None
+        if has_witnesses(detector):
+            self.events = count_events(detector.profile_.counts, detector.encoder_.ordered)
+
+    def means(self, rows: np.ndarray) -> np.ndarray:
+        """Means of the vector and of the events that are counted."""
+        own = super().means(rows)
+        if self.events is None:
+            return own
+        return np.append(own, self.events.indicators(rows).mean(axis=0))
+
+    def own_mean(self) -> np.ndarray:
+        """The same under the circuit."""
+        if self.events is None:
+            return super().own_mean()
+        tables = [np.append(one, 0.0) for one in pcircuit.marginal_tables(self.test.circuit)]
+        return np.append(super().own_mean(), self.events.of(tables))
+
+    def reference_mean(self) -> np.ndarray:
+        """The same under the reference."""
+        if self.events is None:
+            return super().reference_mean()
+        counts = self.detector.profile_.counts
+        shares = self.events.of(counts) / np.maximum(shown_rows(self.events, counts), 1)
+        return np.append(super().reference_mean(), shares)
+
+    def together(self, rows: np.ndarray) -> EventRows | None:
+        """How events vary together with the vectors."""
+        return None if self.events is None else event_rows(self.test, self.events, rows)
+
+    def alternative(self, what: Any) -> Alternative:
+        """The alternative of a circuit, a table, or an edit that names a column and a level."""
+        if isinstance(what, Mapping) and set(what) == {"column", "level", "by"}:
+            (what,) = read_edits([what])
+        if isinstance(what, Edit):
+            what = coded_edit(self.detector, what)
+        elif not isinstance(what, (Alternative, pcircuit.Circuit)):
+            rows, _ = self.detector.encoder_.encode(what, "alternative", ignore_extra=True)
+            what = rows[(rows >= 0).all(axis=1)]
+        return super().alternative(what)
+
+    def level(self, T: int, alpha: float) -> tuple[int, float]:
+        """How many rows may be others, and the part of the level that the distance has."""
+        level = shared_level(self.detector, T, alpha)
+        return level.others, level.distance
+
+    def batches(
+        self, found: Alternative, T: int, alpha: float, num_draws: int
+    ) -> Callable[[np.ndarray], Callable[[float], np.ndarray]]:
+        """Which draws are rejected by the distance or by a count."""
+        level, size = shared_level(self.detector, T, alpha), len(self.test.mean)
+        distance = rejections(self.test, found, T, level.others, level.distance, num_draws)
+        if self.events is None or level.law is None:
+            return lambda shift: distance.along(shift[:size])
+        counts = CountDraws(self.detector, level, distance, found)
+
+        def along(shift: np.ndarray) -> Callable[[float], np.ndarray]:
+            by_distance = distance.along(shift[:size])
+
+            def rejected(h: float) -> np.ndarray:
+                counted = counts.rejected(h * shift[size:])
+                return counted if counted.all() else counted | by_distance(h)
+
+            return rejected
+
+        return along
+
+    def detectable(
+        self, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
+    ) -> tuple[Detectable, ...]:
+        """With the names of columns and levels."""
+        columns = self.detector.encoder_.columns
+        return tuple(
+            replace(
+                one,
+                column=columns[one.column].name,
+                level=labels_of(columns[one.column])[one.level],
+            )
+            for one in super().detectable(T, power, alpha, per_column=per_column)
+        )
 
 
-def sample_size_of_table(
-    detector: Any, alternative: object, power: float = 0.9, alpha: float = 0.05
-) -> int | None:
-    """`hld.testing.planning.power.sample_size` for a fitted detector."""
-    least, alpha = check_fraction(power, "power"), check_fraction(alpha, "alpha")
-    _check_independent(detector)
-    known = alternative_of_table(detector, alternative)
-    return smallest_batch(
-        lambda T: _power_of(detector, known, T, alpha), least, known.moments.num_rows
-    )
-
-
-def _check_independent(detector: Any) -> None:
-    """Raise if batches are judged by another test than the one of independent rows, whose power is computed here."""
+def planner_of(detector: Any) -> TablePlanner:
+    """What a fitted detector finds; ValueError where it judges batches by a test whose power is not computed here."""
     if detector.judge_ is not detector.test_:
         raise ValueError(
             "`detector` judges groups, a series, or rows given covariates, whose power is not known: test "
@@ -132,133 +179,7 @@ def _check_independent(detector: Any) -> None:
         raise ValueError(
             "`detector` has leaves that are densities, whose power is not known: fit with leaves='bins'"
         )
-
-
-def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> float:
-    """The power for an alternative whose moments are known."""
-    if known.rows is None or T == 1:  # in a single row no count can be conspicuous
-        return power(detector.test_, known.moments, T, shared_level(detector, T, alpha).distance)
-    draws = DetectorDraws(
-        detector,
-        known.moments.covariance,
-        T,
-        alpha,
-        known.rows,
-        is_relative=known.moments.is_relative,
-    )
-    return draws.along(known.moments.delta, known.moved)(1.0)
-
-
-def detectable_of_table(
-    detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
-) -> tuple[Any, ...]:
-    """`hld.testing.planning.power.detectable` for a fitted detector, with the names of columns and levels."""
-    T, alpha = (
-        check_whole_number(T, "T", 1, MOST_ROWS),
-        check_fraction(alpha, "alpha"),
-    )
-    _check_independent(detector)
-    if has_witnesses(detector):
-        found = detectable_levels(detector.test_, power, per_column, _draws_of(detector, T, alpha))
-    else:
-        found = detectable(
-            detector.test_,
-            T,
-            power,
-            shared_level(detector, T, alpha).distance,
-            per_column=per_column,
-        )
-    columns = detector.encoder_.columns
-    return tuple(
-        replace(
-            one, column=columns[one.column].name, level=labels_of(columns[one.column])[one.level]
-        )
-        for one in found
-    )
-
-
-def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
-    """How `hld.testing.planning.power` draws batches of a detector, and moves their vectors and counts."""
-    events = count_events(detector.profile_.counts, detector.encoder_.ordered)
-
-    def draws(
-        covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray
-    ) -> Callable[..., Any]:
-        batches = DetectorDraws(
-            detector,
-            covariance,
-            T,
-            alpha,
-            event_rows(detector, rows[:NUM_ROWS]),
-            is_relative=is_relative,
-            num_draws=num_draws,
-        )
-        before = _shares_of_circuit(detector, events)
-
-        def shares(slope: np.ndarray, inside: np.ndarray, p: float) -> Callable[[float], float]:
-            return batches.along(slope, (events.indicators(inside).mean(axis=0) - before) / (1 - p))
-
-        return shares
-
-    return draws
-
-
-@dataclass(frozen=True, eq=False)
-class TableAlternative:
-    """What a detector's test needs to know of an alternative; shapes moved (E,)."""
-
-    moments: Alternative
-    moved: np.ndarray | None
-    rows: EventRows | None
-
-
-def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
-    """An alternative of a table as the detector's tests see it."""
-    if isinstance(alternative, TableAlternative):
-        return alternative
-    if isinstance(alternative, Mapping) and set(alternative) == {"column", "level", "by"}:
-        (alternative,) = read_edits([alternative])
-    circuit = detector.circuit_
-    if isinstance(alternative, Edit):
-        edit = coded_edit(detector, alternative)
-        found = alternative_of(detector.test_, edit)
-        if not has_witnesses(detector):
-            return TableAlternative(found, None, None)
-        rows = pcircuit.sample(circuit, NUM_ROWS, rng=np.random.default_rng([SEED, 1]))
-        return TableAlternative(found, _moved_by(detector, edit), event_rows(detector, rows))
-    if isinstance(alternative, pcircuit.Circuit):
-        found = alternative_of(detector.test_, alternative)  # checks the circuit first
-        rows = pcircuit.sample(alternative, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
-    else:
-        rows, _ = detector.encoder_.encode(alternative, "alternative", ignore_extra=True)
-        rows = rows[(rows >= 0).all(axis=1)]
-        found = alternative_of(detector.test_, rows)
-    if not has_witnesses(detector):
-        return TableAlternative(found, None, None)
-    together, kept = (
-        event_rows(detector, rows[some_rows(len(rows), NUM_ROWS)]),
-        detector.profile_.counts,
-    )
-    shown = np.array([max(int(one[:-1].sum()), 1) for one in kept])[together.events.columns]
-    moved = together.events.indicators(rows).mean(axis=0) - together.events.of(kept) / shown
-    return TableAlternative(found, moved, together)
-
-
-def _moved_by(detector: Any, edit: Edit) -> np.ndarray:
-    """(E,) how an edit changes the share of each event: h / (1 - p) (P(event | level) - P(event))."""
-    variable, level = int(edit.column), int(edit.level)  # type: ignore[call-overload]
-    events = count_events(detector.profile_.counts, detector.encoder_.ordered)
-    p = float(pcircuit.marginal_tables(detector.circuit_)[variable][level])
-    inside = events.indicators(under_level(detector.circuit_, variable, level, NUM_DRAWN)).mean(
-        axis=0
-    )
-    return np.asarray(edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events)))
-
-
-def _shares_of_circuit(detector: Any, events: Any) -> np.ndarray:
-    """(E,) probability of each event under the circuit."""
-    tables = pcircuit.marginal_tables(detector.circuit_)
-    return np.asarray(events.of([np.append(table, 0.0) for table in tables]))
+    return TablePlanner(detector)
 
 
 @dataclass(frozen=True)
@@ -384,26 +305,18 @@ def plan(
             f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or "
             "load one"
         )
-    _check_independent(detector)
-    edits = read_edits(edits)
+    planner, edits = planner_of(detector), read_edits(edits)
     asked = []
     found = {}
     with shown_steps(check_flag(progress, "progress")) as show:
         for edit in edits:
             show(f"power against {printable(str(edit))}")
-            known = alternative_of_table(detector, edit)
-            asked.append(
-                (
-                    edit,
-                    power_of_table(detector, known, rows_per_day, alpha),
-                    sample_size_of_table(detector, known, power, alpha),
-                )
-            )
+            known = planner.alternative(edit)
+            daily = planner.power(known, rows_per_day, alpha)
+            asked.append((edit, daily, planner.sample_size(known, power, alpha)))
         for days in DAYS:
             show(f"what {days * rows_per_day} rows find, {len(detector.encoder_.names)} columns")
-            found[days] = detectable_of_table(
-                detector, days * rows_per_day, power, alpha, per_column=2
-            )
+            found[days] = planner.detectable(days * rows_per_day, power, alpha, per_column=2)
     return Plan(rows_per_day, power, alpha, found, tuple(asked))
 
 

@@ -4,14 +4,9 @@ The difference of means for a batch of T rows from an alternative is nearly norm
 
 .. math:: Z \sim N(\delta, C), \qquad C = S_1 / T \;(+\, S / n \text{ where rows are the reference}),
 
-and the test rejects where a function of its distances |F Z| says so.  For one metric and the circuit as reference that
-is |F Z| above a threshold, and |F Z|^2 is a noncentral generalised chi-square: with F C F^t = U diag(c) U^t,
-
-.. math:: P(|F Z|^2 \ge q) = P\Big(\sum_j c_j \chi^2_1\big((u_j^t F \delta)^2 / c_j\big) \ge q\Big)
-
-(`hld.gchi2`).  For several metrics, and where an alarm is checked by the batch's rows, DRAWS normal vectors Z go
-through the rule of the test itself, p-values, harmonic mean and check included; the standard error is at most 0.011,
-and 0.007 at a power of 0.9.  The same draws serve every size of a shift, so that power grows with it.
+and the test rejects where a function of its distances |F Z| says so.  So DRAWS normal vectors Z go through the rule of
+the test itself, p-values, harmonic mean and check by the batch's rows included; the standard error is at most 0.011,
+and 0.007 at a power of 0.9.  The same draws serve every size of a shift and of a batch, so that power grows with both.
 
 A single row is far from normal, and with the null "auto" its p-value is a rank: rows of the alternative are tested one
 by one instead, with every null.
@@ -32,6 +27,8 @@ and judges it by the laws of S o R.  A shift delta moves Z by g delta: the more 
 Cells are taken to be missing as often with the shift as without it.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -45,16 +42,17 @@ from hld.laws.drawn import score_of
 from hld.laws.joint import covariance_factor, harmonic_mean
 from hld.laws.limit_law import limit_law
 from hld.laws.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
-from hld.laws.ranks.monte_carlo import TIE, drawn_tail
+from hld.laws.ranks.monte_carlo import TIE
 from hld.references.available import FEWEST
-from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.testing.planning.alternatives import (
     NUM_DRAWN,
+    NUM_SINGLE,
     SEED,
     Alternative,
     alternative_of,
     compared,
+    own_covariance,
     own_mean,
     under_level,
 )
@@ -68,9 +66,8 @@ MOST_ROWS = (
 )  # of a batch that is asked about: of more rows the exact p-values of counts lose their digits
 GROWTH = 8  # from one batch size to the next that is asked about, until one is large enough
 GRID = 80  # points at which the logarithm of a tail is computed
-MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
 LEAST_SHARE = 0.01  # levels that are rarer are left out
-ENOUGH = 400  # drawn rows with a level, else more are drawn
+ENOUGH, MANY = 400, 4000  # drawn rows with a level, else more are drawn, and that are looked at
 STEPS = 10
 NUM_NORMAL = 1000  # of which a power of 0.9 is known to 0.01
 MOST_LEVELS = 100
@@ -109,95 +106,91 @@ def _enough(counts: np.ndarray, num_rows: int) -> Any:
     return counts >= max(min(num_rows / 2, FEWEST), 1)
 
 
-def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
-    """Probability that a batch of T rows from an alternative is called shifted.
+@dataclass(frozen=True)
+class Detectable:
+    """The smallest change of a level that is found."""
 
-    For one metric O(m^3), for several some ten milliseconds to a second; and once NUM_DRAWN rows of the alternative.
-    """
-    T, alpha = (
-        check_whole_number(T, "T", 1, MOST_ROWS),
-        check_fraction(alpha, "alpha"),
-    )
-    found = alternative_of(test, alternative)
-    if T == 1 and found.rows is not None:
-        return of_single_rows(test, found, alpha)
-    if len(test.calibration.metrics) == 1 and test.calibration.kept is None:
-        return _exact(test, found, T, alpha)
-    return Rejections(test, found.covariance, T, alpha, is_relative=found.is_relative).share(
-        found.delta
-    )
+    column: int
+    level: int
+    share: float
+    by: float | None
 
 
-def sample_size(
-    test: Any, alternative: object, least: float = 0.9, alpha: float = 0.05
-) -> int | None:
-    """The smallest batch with which an alternative is found with a probability.
+class Planner:
+    """What a test finds; `hld.testing.planning.of_tables` has that of a detector, which looks at more numbers."""
 
-    Some twenty powers, by bisection: where power does not grow with every row, as for few rows of a discrete circuit, a
-    smaller batch may do as well.
-    """
-    least, alpha = check_fraction(least, "power"), check_fraction(alpha, "alpha")
-    found = alternative_of(test, alternative)
-    return smallest_batch(lambda T: power(test, found, T, alpha), least, found.num_rows)
+    def __init__(self, test: Any) -> None:
+        self.test = test
 
+    def means(self, rows: np.ndarray) -> np.ndarray:
+        """(size + E,) means of what is looked at in rows (n, V)."""
+        return compared(self.test, self.test.vectors.mean(rows))
 
-def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
-    """Share of the rows of an alternative that a test rejects one by one."""
-    null = test.calibration.null
-    margins, alpha = tolerated(test, 1, alpha)
-    if not null.drawn(1):
-        return _share_by_law(test, found, alpha, margins)
-    scores = _scores_of_rows(test, found.rows, found.usual is not None, margins)
-    if found.usual is None:
-        level = null.level(alpha, 1)
-    else:
-        level = drawn_tail(_scores_of_rows(test, found.usual, True, margins)).threshold(alpha)
-    return float((scores * (1 + TIE) < level).mean())
+    def own_mean(self) -> np.ndarray:
+        """(size + E,) the same under the circuit."""
+        return own_mean(self.test)
 
+    def reference_mean(self) -> np.ndarray:
+        """(size + E,) the same under the reference."""
+        return np.asarray(self.test.mean)
 
-def tolerated(test: Any, T: int, alpha: float) -> tuple[np.ndarray, float]:
-    """(q,) distances that the tolerance of a test takes off, and the level that is left."""
-    rows, level = allowed_rows(T, test.tolerance, alpha)
-    return np.asarray(rows / T * test.reaches), level
+    def together(self, rows: np.ndarray) -> Any:
+        """How the further numbers vary together with the vectors in rows (n, V)."""
+        return None
 
+    def alternative(self, what: Any) -> Alternative:
+        """The alternative that an argument stands for."""
+        return alternative_of(self, what)
 
-def _scores_of_rows(test: Any, rows: Any, is_of_circuit: bool, margins: np.ndarray) -> np.ndarray:
-    """(N,) scores of single rows, by their distance from the mean of the circuit or of the reference."""
-    _, squared, inflation = _distances_of_rows(test, rows, is_of_circuit, margins)
-    return np.asarray(test.calibration.null.score(squared / inflation, 1)[:, -1])
+    def level(self, T: int, alpha: float) -> tuple[int, float]:
+        """How many rows of T may be others, and the level of the distance."""
+        return allowed_rows(T, self.test.tolerance, alpha)
 
+    def batches(
+        self, found: Alternative, T: int, alpha: float, num_draws: int
+    ) -> Callable[[np.ndarray], Callable[[float], np.ndarray]]:
+        """A function from a shift to a function from h to which of the draws are rejected with h times the shift."""
+        return rejections(self.test, found, T, *self.level(T, alpha), num_draws).along
 
-def _distances_of_rows(
-    test: Any, rows: Any, is_of_circuit: bool, margins: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Differences (N, m) of single rows from the mean of the circuit or of the reference, (N, q) squares, 1 + 1/n."""
-    parts, n = test.calibration, test.settings.num_train
-    away = compared(
-        test, test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean)
-    )
-    distances = np.stack([np.sqrt(metric.squared(away)) for metric in parts.metrics], axis=1)
-    beyond = np.where(distances > _round_offs(test, 1), np.maximum(distances - margins, 0.0), 0.0)
-    return away, beyond**2, 1.0 if n is None else 1.0 + 1 / n
+    def power(self, what: Any, T: int, alpha: float = 0.05) -> float:
+        """Probability that a batch of T rows from an alternative is called shifted."""
+        T, alpha = check_whole_number(T, "T", 1, MOST_ROWS), check_fraction(alpha, "alpha")
+        found = self.alternative(what)
+        if T == 1:
+            rejected = single_rows(self.test, found, *self.level(1, alpha))
+        else:
+            rejected = self.batches(found, T, alpha, DRAWS)(found.delta)(1.0)
+        return float(rejected.mean())
 
+    def sample_size(self, what: Any, power: float = 0.9, alpha: float = 0.05) -> int | None:
+        """The smallest batch with which an alternative is found with a probability: some twenty powers, by bisection.
 
-def _round_offs(test: Any, T: int) -> np.ndarray:
-    """(q,) distances that rounding alone can make, and which are none: see `hld.testing.verdict`."""
-    return np.asarray(test.round_offs) * np.where(test.are_constant, T, 1)
+        Where power does not grow with every row, as for few rows of a discrete circuit, a smaller one may do as well.
+        """
+        least, alpha = check_fraction(power, "power"), check_fraction(alpha, "alpha")
+        found = self.alternative(what)
+        return smallest_batch(lambda T: self.power(found, T, alpha), least, found.num_rows)
 
-
-def _share_by_law(test: Any, found: Alternative, alpha: float, margins: np.ndarray) -> float:
-    """The share of single rows that a null without ranks rejects, checked as alarms are."""
-    parts = test.calibration
-    away, squared, inflation = _distances_of_rows(
-        test, found.rows, found.usual is not None, margins
-    )
-    rejected = np.asarray(_rule(parts.null, 1, alpha)(squared / inflation))
-    if parts.kept is not None and alpha <= ASKED_BELOW:
-        for i in np.flatnonzero(rejected).tolist():
-            checked = confirmed(parts.kept, parts.metrics, away[i : i + 1], squared[i], 1)
-            means = harmonic_mean(np.array([checked]))
-            rejected[i] = parts.null.limit.tails_of(means)[0] <= alpha
-    return float(rejected.mean())
+    def detectable(
+        self, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
+    ) -> tuple[Detectable, ...]:
+        """For the most frequent levels of each variable, how much more frequent they have to get to be found."""
+        T, alpha = check_whole_number(T, "T", 1, MOST_ROWS), check_fraction(alpha, "alpha")
+        power = check_fraction(power, "power")
+        per_column = check_whole_number(per_column, "per_column", 1)
+        circuit, mean, found = self.test.circuit, self.own_mean(), []
+        rows = pcircuit.sample(circuit, NUM_DRAWN, rng=np.random.default_rng([SEED, 1]))
+        covariance, is_relative = own_covariance(self.test)
+        some = rows[:NUM_SINGLE]
+        usual = Alternative(mean * 0, covariance, is_relative, None, some, self.together(some))
+        along = self.batches(usual, T, alpha, NUM_NORMAL)
+        for variable, level, p in _levels(circuit, per_column):
+            inside = rows[rows[:, variable] == level][:MANY]
+            if len(inside) < ENOUGH:
+                inside = under_level(circuit, variable, level, ENOUGH)
+            rejected = along((self.means(inside) - mean) / (1 - p))
+            found.append(Detectable(variable, level, p, _least(rejected, 1 - p, power)))
+        return tuple(sorted(found, key=lambda one: np.inf if one.by is None else one.by))
 
 
 def smallest_batch(
@@ -215,78 +208,62 @@ def smallest_batch(
     return high
 
 
-def _exact(test: Any, found: Alternative, T: Any, alpha: float) -> float:
-    """Power of a single metric by the noncentral law."""
-    parts, n = test.calibration, test.settings.num_train
-    metric, (margins, alpha) = parts.metrics[0], tolerated(test, T, alpha)
-    inflation = 1.0 if n is None else 1.0 + T / n
-    threshold = math.sqrt(parts.null.threshold(alpha, T) * inflation) + float(margins[0])
-    threshold = max(threshold, float(_round_offs(test, T)[0]))
-    mapped = metric.apply(metric.apply(found.covariance).T) / T
-    values, vectors = np.linalg.eigh((mapped + mapped.T) / 2)
-    along = (vectors.T @ metric.apply(found.delta)) ** 2
-    varies = values > MANY * max(values[-1], 0.0)
-    rest = threshold**2 - float(along[~varies].sum())
-    if not varies.any():
-        return float(rest <= 0)
-    return float(
-        gchi2.sf(
-            rest, gchi2.prepare(values[varies], noncentralities=along[varies] / values[varies])
-        )
-    )
+def rejections(
+    test: Any, found: Alternative, T: int, others: int, alpha: float, num_draws: int
+) -> Rejections:
+    """Normal differences of means of batches of T rows, so many of which may be others."""
+    holes, kept, own = planned_holes(test, T), test.calibration.kept, found.covariance / T
+    if found.is_relative:
+        own = own + kept.covariance / kept.num_rows
+    if holes is not None:
+        own = own * holes.correlations
+    factor = covariance_factor(own)
+    noise = np.random.default_rng(5).standard_normal((num_draws, len(factor))) @ factor
+    return Rejections(test, noise, T, others, alpha, holes, found.covariance)
+
+
+def single_rows(test: Any, found: Alternative, others: int, alpha: float) -> np.ndarray:
+    """(N,) whether single rows of an alternative are rejected."""
+    mean = own_mean(test) if found.is_relative else test.mean
+    away = compared(test, test.vectors.rows(found.rows) - mean)
+    return Rejections(test, away, 1, others, alpha, None, found.covariance).along(mean * 0)(1.0)
 
 
 class Rejections:
-    """Normal differences of means without a shift, to which shifts of any size are added.
+    """Differences of means without a shift, to which shifts of any size are added.
 
-    Shapes: covariance (size, size).
+    Shapes: noise (n, size), covariance (size, size).
     """
 
     def __init__(
         self,
         test: Any,
-        covariance: Any,
+        noise: np.ndarray,
         T: int,
+        others: int,
         alpha: float,
-        *,
-        is_relative: bool,
-        num_draws: int = DRAWS,
-        others: int | None = None,
+        holes: PlannedHoles | None,
+        covariance: np.ndarray,
     ) -> None:
-        if others is None:
-            others, alpha = allowed_rows(T, test.tolerance, alpha)
-        self.margins = others / T * test.reaches
-        self.test, self.T, self.alpha, self.covariance = test, T, alpha, covariance
         parts, n = test.calibration, test.settings.num_train
-        holes = planned_holes(test, T)
-        own = covariance / T
-        if is_relative and parts.kept is not None and len(parts.kept.covariance):
-            own = own + parts.kept.covariance / parts.kept.num_rows
-        self.weights = np.ones(len(own)) if holes is None else holes.weights
-        if holes is not None:
-            own, self.covariance = own * holes.correlations, covariance * holes.correlations
-        factor = covariance_factor(own)
-        self.is_relative = is_relative
-        self.noise = (
-            np.random.default_rng([T, 5]).standard_normal((num_draws, len(factor))) @ factor
-        )
-        self.mapped = [metric.apply(self.noise) for metric in parts.metrics]
-        self.lengths = [(mapped**2).sum(axis=1) for mapped in self.mapped]
+        self.test, self.noise, self.T, self.alpha = test, noise, T, alpha
+        self.margins = others / T * test.reaches
         self.inflation = 1.0 if n is None else 1.0 + T / n
+        self.weights = np.ones(noise.shape[1]) if holes is None else holes.weights
         self.rule = _rule(parts.null, T, alpha, None if holes is None else holes.laws)
-        self.norms = [_norms(metric, self.covariance, T) for metric in parts.metrics]
+        self.mapped = [metric.apply(noise) for metric in parts.metrics]
+        self.lengths = [(mapped**2).sum(axis=1) for mapped in self.mapped]
+        if holes is not None:
+            covariance = covariance * holes.correlations
+        self.norms = [_norms(metric, covariance, T) for metric in parts.metrics]
 
     @property
     def errors(self) -> np.ndarray:
-        """(draws, size) errors of the means of nodes, each by the rows that show it; 0 where it is not compared."""
+        """(n, size) errors of the means of nodes, each by the rows that show it; 0 where it is not compared."""
         return np.asarray(self.noise / np.where(self.weights > 0, self.weights, np.inf))
 
-    def share(self, delta: Any) -> float:
-        """Share of the draws that are rejected with a shift of delta (size,)."""
-        return float(self.along(delta)(1.0).mean())
-
-    def along(self, delta: Any) -> Callable[..., np.ndarray]:
-        """A function from h, and a choice of n draws or all, to (n,) whether each is rejected with h delta."""
+    def along(self, delta: np.ndarray) -> Callable[[float], np.ndarray]:
+        """A function from h to (n,) whether each is rejected with h delta."""
         parts = self.test.calibration
         shifts = [metric.apply(self.weights * delta) for metric in parts.metrics]
         # |F (Z + h delta)|^2 is a polynomial in h
@@ -294,46 +271,47 @@ class Rejections:
             (lengths, 2 * (mapped @ shift), float(shift @ shift))
             for lengths, mapped, shift in zip(self.lengths, self.mapped, shifts, strict=True)
         ]
+        least = self.test.least_distances(self.T)
 
-        def rejected(size: float, among: Any = slice(None)) -> np.ndarray:
-            columns = []
-            for (lengths, slope, square), margin, least in zip(
-                terms, self.margins, _round_offs(self.test, self.T), strict=True
-            ):
-                lengthened = lengths[among] + size * slope[among] + size**2 * square
-                distances = np.sqrt(np.maximum(lengthened, 0.0))
-                columns.append(
-                    np.where(distances > least, np.maximum(distances - margin, 0.0), 0.0) ** 2
-                )
-            squared = np.stack(columns, axis=1)
+        def rejected(size: float) -> np.ndarray:
+            squares = [lengths + size * slope + size**2 * own for lengths, slope, own in terms]
+            distances = np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0))
+            beyond = np.where(distances > least, np.maximum(distances - self.margins, 0.0), 0.0)
+            squared = beyond**2
             found: np.ndarray = self.rule(squared / self.inflation)
-            if parts.kept is not None and found.any() and self.alpha <= ASKED_BELOW:
-                found[found] = self._stand(squared[found])
+            if parts.kept is not None and self.alpha <= ASKED_BELOW:
+                for i in np.flatnonzero(found) if self.T == 1 else ():
+                    found[i] = self._stands(self.noise[i : i + 1] + size * delta, squared[i])
+                if self.T > 1 and found.any():
+                    found[found] = self._stand(squared[found])
             return found
 
         return rejected
 
-    def _stand(self, squared: Any) -> np.ndarray:
+    def _stands(self, row: np.ndarray, squared: np.ndarray) -> bool:
+        """Whether the alarm of a single row (1, size) stands, which a rank need not be asked for."""
+        parts = self.test.calibration
+        if parts.null.drawn(1):
+            return True
+        checked = confirmed(parts.kept, parts.metrics, row, squared, 1)
+        return bool(parts.null.limit.tails_of(harmonic_mean(np.array([checked])))[0] <= self.alpha)
+
+    def _stand(self, squared: np.ndarray) -> np.ndarray:
         """(n,) whether alarms with squared distances (n, q) stand when they are checked by rows of the alternative."""
-        parts, T = self.test.calibration, self.T
-        if T == 1 and parts.null.drawn(1):  # single rows have been ranked
-            return np.ones(len(squared), dtype=bool)
-        checked = np.stack(
-            [
-                pooled_of_norms(
-                    parts.kept.num_rows,
-                    parts.kept.norms[i],
-                    parts.kept.fourth[i],
-                    norms[:3],
-                    norms[3],
-                    (np.sqrt(squared[:, i]), squared[:, i], T),
-                )
-                for i, norms in enumerate(self.norms)
-            ],
-            axis=1,
-        )
-        together: np.ndarray = parts.null.limit.tails_of(harmonic_mean(checked))
-        return together <= self.alpha
+        parts = self.test.calibration
+        checked = [
+            pooled_of_norms(
+                parts.kept.num_rows,
+                parts.kept.norms[i],
+                parts.kept.fourth[i],
+                norms[:3],
+                norms[3],
+                (np.sqrt(squared[:, i]), squared[:, i], self.T),
+            )
+            for i, norms in enumerate(self.norms)
+        ]
+        together = parts.null.limit.tails_of(harmonic_mean(np.stack(checked, axis=1)))
+        return np.asarray(together <= self.alpha)
 
 
 def _norms(metric: Any, covariance: Any, T: Any) -> tuple[Any, ...]:
@@ -393,66 +371,6 @@ def _tail_curve(spectrum: Any) -> Any:
     return tail
 
 
-@dataclass(frozen=True)
-class Detectable:
-    """The smallest change of a level that is found."""
-
-    column: int
-    level: int
-    share: float
-    by: float | None
-
-
-def detectable(
-    test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
-) -> tuple[Any, ...]:
-    """For the most frequent levels of each variable, how much more frequent they have to get to be found."""
-    T, alpha = (
-        check_whole_number(T, "T", 1, MOST_ROWS),
-        check_fraction(alpha, "alpha"),
-    )
-
-    def draws(
-        covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray
-    ) -> Callable[..., Any]:
-        batches = Rejections(
-            test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws
-        )
-
-        def shares(slope: np.ndarray, inside: np.ndarray, p: float) -> Callable[[float], float]:
-            rejected = batches.along(slope)
-            return lambda h: float(rejected(h).mean())
-
-        return shares
-
-    return detectable_levels(test, power, per_column, draws)
-
-
-def detectable_levels(
-    test: Any, power: float, per_column: int, draws: Callable[..., Any]
-) -> tuple[Any, ...]:
-    """`detectable` for any way to draw batches and to move them."""
-    power = check_fraction(power, "power")
-    per_column = check_whole_number(per_column, "per_column", 1)
-    kept, found, mean = test.calibration.kept, [], own_mean(test)
-    has_rows = kept is not None and len(kept.covariance) > 0
-    covariance = (
-        kept.covariance
-        if has_rows
-        else CircuitReference(test.circuit, test.nodes, mean).covariance()
-    )
-    rows = pcircuit.sample(test.circuit, NUM_DRAWN, rng=np.random.default_rng([SEED, 1]))
-    shares, vectors = draws(covariance, has_rows, NUM_NORMAL, rows), test.vectors.rows(rows)
-    for variable, level, p in _levels(test.circuit, per_column):
-        own = rows[:, variable] == level
-        is_enough = own.sum() >= ENOUGH
-        inside = rows[own] if is_enough else under_level(test.circuit, variable, level, ENOUGH)
-        given = vectors[own].mean(axis=0) if is_enough else test.vectors.mean(inside)
-        slope = (compared(test, given) - mean) / (1 - p)
-        found.append(Detectable(variable, level, p, _least(shares(slope, inside, p), 1 - p, power)))
-    return tuple(sorted(found, key=lambda one: np.inf if one.by is None else one.by))
-
-
 def _levels(circuit: pcircuit.Circuit, per_column: Any) -> list[Any]:
     """(variable, level, probability) of the most frequent levels."""
     result = []
@@ -468,12 +386,12 @@ def _levels(circuit: pcircuit.Circuit, per_column: Any) -> list[Any]:
     )
 
 
-def _least(share: Callable[[float], float], most: float, power: float) -> float | None:
+def _least(rejected: Callable[[float], np.ndarray], most: float, power: float) -> float | None:
     """The smallest h up to `most` with which enough draws are rejected."""
-    if share(most) < power:
-        return None
     low, high = 0.0, most
+    if rejected(high).mean() < power:
+        return None
     for _ in range(STEPS):
         middle = (low + high) / 2
-        low, high = (low, middle) if share(middle) >= power else (middle, high)
+        low, high = (low, middle) if rejected(middle).mean() >= power else (middle, high)
     return high

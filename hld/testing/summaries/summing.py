@@ -54,6 +54,7 @@ from hld.laws.ranks.monte_carlo import TIE
 from hld.references.kept_rows import KeptRows
 from hld.testing.summaries.summary import BatchSummary, Spread
 from pcircuit.evidence import checked, is_missing
+from pcircuit.io.archive import with_prefix
 from pcircuit.io.circuit_file import to_arrays
 
 SKETCH = 16  # r
@@ -251,53 +252,47 @@ def summarize_rows(test: Any, rows: Any, *, first: int = 0) -> BatchSummary:
         )
     if num_missing and test.missing == "complete":
         rows, _ = complete(test.circuit, rows, test.settings.seed + first)
-    return _summed(test, rows if len(rows) else None, num_missing, first)
+    sums, seen = test.vectors.sums(rows)
+    spread = None if test.calibration.kept is None else _spread(test, rows, first)
+    return BatchSummary(test.fingerprint, len(rows), sums, seen, num_missing, spread)
 
 
-def _summed(test: Any, rows: Any, num_missing: int, first: int) -> BatchSummary:
-    """Sums over rows, or over none; `first` rows of the batch came before."""
-    look, n = test.vectors, 0 if rows is None else len(rows)
-    sums, seen = np.zeros(look.size), np.zeros(look.size, dtype=np.int64)
-    for block in _blocks(rows, n, BLOCK_VALUES // look.size):
-        own, shows = look.sums(block)
-        sums, seen = sums + own, seen + shows
-    spread = None if test.calibration.kept is None else _spread(test, rows, num_missing, n, first)
-    return BatchSummary(test.fingerprint, n, sums, seen, num_missing, spread)
-
-
-def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Spread:
-    """The spread of rows, from a sample of them where they are many."""
+def _spread(test: Any, rows: np.ndarray, first: int) -> Spread:
+    """The spread of rows, from a sample of them where they are many; `first` rows of the batch came before."""
     look, parts, most = test.vectors, test.calibration, max(LEAST_SPREAD, MOST_SPREAD - first)
-    sketches, share = sketches_of(parts.metrics), 1.0
+    sketches, share, n = sketches_of(parts.metrics), 1.0, len(rows)
     found = spread_of(parts.metrics, sketches, parts.kept, np.zeros((0, look.size)))
     if n > most:
-        rows = rows[
-            np.sort(np.random.default_rng([SEED, first, n]).choice(n, size=most, replace=False))
-        ]
-        n, share = most, n / most
-    for block in _blocks(rows, n, BLOCK_VALUES // look.size):
-        differences = parts.differences(look, block)
-        if num_missing and is_missing(block).any():
-            differences = np.where(look.seen(block), differences, 0.0)
-        for piece in _blocks(differences, len(block), CACHED_VALUES // look.size):
+        chosen = np.random.default_rng([SEED, first, n]).choice(n, size=most, replace=False)
+        rows, share = rows[np.sort(chosen)], most / n
+    for block in _blocks(rows, BLOCK_VALUES // look.size):
+        differences = np.where(look.seen(block), parts.differences(look, block), 0.0)
+        for piece in _blocks(differences, CACHED_VALUES // look.size):
             found += spread_of(parts.metrics, sketches, parts.kept, piece)
-    odd = np.round(found.odd * share).astype(np.int64)
-    return Spread(found.squares * share, found.fourths * share, odd, found.sketch * share)
+    odd = np.round(found.odd / share).astype(np.int64)
+    return Spread(found.squares / share, found.fourths / share, odd, found.sketch / share)
 
 
-def _blocks(rows: Any, n: int, size: int) -> Iterator[Any]:
+def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
     """So many rows at a time, at least one."""
-    return (rows[start : start + max(1, size)] for start in range(0, n, max(1, size)))
+    size = max(1, size)
+    return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
 def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
     """The fingerprint of a test."""
-    digest = hashlib.sha256(b"hld.summary 1")
     arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
+    scalars = []
     for i, metric in enumerate(calibration.metrics):
-        scalars, own = metric.to_parts()
-        digest.update(json.dumps(scalars, sort_keys=True).encode())
-        arrays |= {f"metric.{i}.{name}": array for name, array in own.items()}
+        own_scalars, own = metric.to_parts()
+        scalars.append(own_scalars)
+        arrays |= with_prefix(f"metric.{i}.", own)
+    return arrays_digest(arrays, json.dumps(scalars, sort_keys=True))
+
+
+def arrays_digest(arrays: dict[str, Any], text: str) -> str:
+    """The SHA-256 of a text, and of arrays with their names, types and shapes."""
+    digest = hashlib.sha256(text.encode())
     for name, array in sorted(arrays.items()):
         array = np.ascontiguousarray(array)
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)

@@ -1,6 +1,5 @@
 """Answers for programs: what JSON can hold of any value, and data frames of columns."""
 
-import array
 import datetime
 import json
 import math
@@ -100,9 +99,3 @@ def test_a_missing_pandas_is_explained(monkeypatch):
             ImportError, match=r"a data frame needs pandas, .*: pip install 'hld\[cli\]'"
         ):
             call()
-
-
-def test_arrays_that_are_not_of_numpy_are_lists():
-    assert plain_json(array.array("d", [1.0, math.nan])) == [1.0, None]
-    zoned = pd.array(pd.to_datetime(["2026-01-01T00:00Z"]))
-    assert plain_json(zoned) == ["2026-01-01 00:00:00+00:00"]

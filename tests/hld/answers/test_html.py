@@ -85,11 +85,6 @@ def test_of_many_levels_the_largest_changes_are_shown_in_their_order():
     assert changes[shown].min() >= np.delete(changes, shown).max()
 
 
-def test_of_equal_changes_the_most_frequent_levels_are_shown():
-    shares = np.arange(1.0, 21.0) / 210
-    assert shown_levels(column(shares, shares)) == list(range(20 - MOST_LEVELS, 20))
-
-
 @pytest.mark.parametrize(("count", "panels"), [(1, 1), (3, 3), (4, 6), (5, 6)])
 def test_panels_without_a_column_are_not_seen(count, panels):
     figure = pytest.importorskip("matplotlib.figure").Figure()

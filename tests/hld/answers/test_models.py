@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.answers.models import ColumnDistance, ModelsDistance, compare_models
+from hld.answers.models import ModelsDistance, compare_models
 
 
 def table(rng, number, shift=0.0):
@@ -120,11 +120,3 @@ def test_a_level_that_is_called_rare_is_not_the_cell_of_rare_levels():
     (found,) = [one for one in compare_models(*models).columns if one.name == "c"]
     assert [label for label in found.labels if "rare" in label] == ["'(rare)'", "(rare)"]
     assert found.distance > 0.3
-
-
-def test_a_cell_in_words_is_one_line_and_seen():
-    for label, shown in (("", "''"), ("a\nb", r"a\nb"), ("l" * 99, "l" * 56 + " ...")):
-        assert (
-            ColumnDistance("x", 0.5, "", (label, "b"), (1.0, 0.0), (0.4, 0.6)).describe()
-            == f"{shown} 100% -> 40%"
-        )

@@ -18,7 +18,6 @@ from hld.answers.plots import (
     VERMILLION,
     draw_segments,
     null_tail,
-    shortened,
 )
 from hld.answers.words import p_text
 from hld.witnesses.localization import Localization
@@ -73,13 +72,6 @@ def test_localisation_map_shows_shares_on_a_scale_from_zero(ax):
     drawn(ax)
 
 
-def test_localisation_map_of_no_difference_is_blank(ax):
-    """All scores 0: no division."""
-    (picture,) = plots.localisation_map(found(0, 0), (1, 2), ax).get_images()
-    assert not picture.get_array().any()
-    drawn(ax)
-
-
 def test_variable_shares_are_ordered_from_the_top(ax):
     """The longest bar is first, and first is above."""
     plots.variable_shares(found(1, 6, 3), ["a", "b$_x$", "c" * 50], ax, top=2)
@@ -87,21 +79,6 @@ def test_variable_shares_are_ordered_from_the_top(ax):
     assert [label.get_text() for label in ax.get_yticklabels()] == ["b$_x$", "c" * 31 + "…"]
     assert ax.yaxis_inverted()
     drawn(ax)
-
-
-@pytest.mark.parametrize("name", ["$", "$\\frac$", "a_b^c", "%", "\\"])
-def test_names_are_no_formulas(name, ax):
-    """A dollar sign in a column's name is a dollar sign."""
-    plots.variable_shares(found(1, 2), [name, "b"], ax)
-    drawn(ax)
-
-
-def test_variable_shares_refuse_other_names(ax):
-    """One name for each variable, at least one bar."""
-    with pytest.raises(ValueError, match="`names` has 1 entries, expected 2"):
-        plots.variable_shares(found(1, 2), ["a"], ax)
-    with pytest.raises(ValueError, match="`top` must be a whole number of at least 1, found 0"):
-        plots.variable_shares(found(1, 2), ["a", "b"], ax, top=0)
 
 
 def test_missing_matplotlib_is_explained(monkeypatch):
@@ -112,15 +89,6 @@ def test_missing_matplotlib_is_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'hld\[plot\]'"):
         plots.images([[0.0]], (1, 1))
-
-
-@pytest.mark.parametrize(
-    ("text", "most", "shown"),
-    [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("", 1, ""), ("ab", 1, "…"), ("ééé", 2, "é…")],
-)
-def test_long_labels_are_cut_to_so_many_letters(text, most, shown):
-    assert shortened(text, most) == shown
-    assert len(shown) <= most
 
 
 @pytest.mark.parametrize("called", [[True, False, False, True], [False] * 4, [True] * 4])
@@ -228,20 +196,6 @@ def test_a_law_without_variance_is_drawn_all_the_same(rows, ax):
     assert ax.lines[0].get_xdata()[0] == result.statistic
     assert np.isfinite(ax.get_ylim()).all()
     drawn(ax)
-
-
-@pytest.mark.parametrize(("rows", "said"), [(1, "a batch of 1 row"), (3, "a batch of 3 rows")])
-def test_one_row_is_not_said_to_be_rows(rows, said, ax):
-    test = hld.HLDTest(zoo.circuits()["two_coins"])
-    assert plots.null_law(test, test([[0, 1]] * rows), ax).get_xlabel().endswith(said)
-
-
-def test_a_p_value_that_is_a_bound_is_drawn_as_one(ax):
-    test = hld.HLDTest(zoo.independent([[0.3, 0.7]]))
-    result = test([[0]] * 4000)
-    assert result.pvalue == 1e-300
-    plots.null_law(test, result, ax)
-    assert ax.get_legend().get_texts()[0].get_text() == "this batch: p < 1e-300"
 
 
 def test_p_value_and_level_are_those_of_the_distance_where_others_share_the_level(ax, rng):

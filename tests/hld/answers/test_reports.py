@@ -192,56 +192,6 @@ def test_labels_have_a_mark_each_in_their_order():
     ]
 
 
-def test_p_values_have_digits_enough_to_show_on_which_side_of_the_level_they_are():
-    text = segments_report(None, result(["a", "b"], [0.05004, 0.2]))
-    assert facts(text)["smallest adjusted p"] == "0.05004"
-    assert [row[3] for row in table_rows(text)[1:]] == ["0.05004", "0.2"]
-    assert marks(text)[0] == (False, "a: adjusted p = 0.05004, 1000 rows")
-    closer = SegmentsResult(
-        "day",
-        ("a",),
-        np.array([9]),
-        (
-            SimpleNamespace(
-                effect=0.1, context=None, columns=(), pairs=(), alpha=0.05, largest_dependence=None
-            ),
-        ),
-        np.array([0.01]),
-        np.array([0.03336]),
-        np.array([True]),
-        0.033361,
-        "bh",
-    )
-    assert "adjusted p = 0.03336  9 rows" in str(closer)
-
-
-def test_a_segment_of_one_row_is_not_said_to_have_rows():
-    found = SegmentsResult(
-        "day",
-        ("a", "b"),
-        np.array([1, 2]),
-        (
-            SimpleNamespace(
-                effect=0.1, context=None, columns=(), pairs=(), alpha=0.05, largest_dependence=None
-            ),
-        )
-        * 2,
-        np.array([0.01] * 2),
-        np.array([0.01] * 2),
-        np.array([True] * 2),
-        0.05,
-        "bh",
-    )
-    assert [said.split(", ")[1] for _, said in marks(picture(found))] == ["1 row", "2 rows"]
-    assert ["1 row  effect" in line for line in str(found).splitlines()[1:]] == [True, False]
-
-
-def test_a_segment_of_empty_text_has_a_name():
-    text = segments_report(None, result(["", "b"], [0.01, 0.5]))
-    assert [row[0] for row in table_rows(text)[1:]] == ["''", "b"]
-    assert marks(text)[0][1] == "'': adjusted p = 0.01, 1000 rows"
-
-
 def row(name, situation, alarms, batches=100, is_reused=False):
     return AuditRow(
         name, situation, 1200, batches, alarms, alarms / batches, 0.0123, 0.4567, is_reused
@@ -321,12 +271,3 @@ def test_shares_of_pairs_are_two_tables_the_darkest_cell_that_of_most_rows():
     shades = [float(shade) for shade in re.findall(r"var\(--heat\),([\d.]+)", text)]
     shares = np.concatenate([pair.expected_table.ravel(), pair.observed_table.ravel()])
     np.testing.assert_allclose(shades, shares / 0.8 / 2, atol=5.1e-4)
-
-
-def test_a_level_of_empty_text_heads_its_cells():
-    table = np.full((2, 1), 0.5)
-    text = heat_tables(
-        SimpleNamespace(labels=(("", "a"), (" ",)), expected_table=table, observed_table=table)
-    )
-    assert re.findall('<th scope="row">(.*?)</th>', text)[:2] == ["&#x27;&#x27;", "a"]
-    assert re.findall('<th scope="col">(.*?)</th>', text)[0] == "&#x27; &#x27;"

@@ -9,19 +9,11 @@ import zoo
 from binomial_bounds import SURE, drawn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
-from hld.baselines.mmd import (
-    HammingKernel,
-    MMDTest,
-    mmd_squared,
-    pair_sum,
-    product_kernel,
-    smoothed,
-)
+from hld.baselines.mmd import MMDTest, mean_kernel, mmd_squared, smoothed
 from pcircuit import Circuit, InputRegion, StructureError, rat_spn, sample
 
-TRIALS, SPECTRAL_TRIALS = 500, 200
+TRIALS = 500
 CIRCUITS = zoo.circuits()
 
 
@@ -137,34 +129,8 @@ def test_monte_carlo_null_keeps_its_level_at_every_T(circuit, T):
             assert (pvalues <= alpha).sum() >= law.ppf(SURE)
 
 
-def test_spectral_null_keeps_its_level_at_large_T(circuit):
-    test = MMDTest(circuit, null="spectral", rng=1)
-    rows = sample(circuit, SPECTRAL_TRIALS * 100, rng=2).reshape(SPECTRAL_TRIALS, 100, -1)
-    pvalues = np.array([test(batch).pvalue for batch in rows])
-    for alpha in (0.1, 0.05):
-        law = binom(SPECTRAL_TRIALS, alpha)
-        assert law.ppf(SURE) <= (pvalues <= alpha).sum() <= law.isf(SURE)
-
-
-@pytest.mark.parametrize("name", ["two_coins", "hclt_like", "nary"])
-def test_spectrum_has_the_exact_sums(name):
-    """Sums of eigenvalues and of their squares, against h on all states."""
-    circuit = CIRCUITS[name]
-    test = MMDTest(circuit, bandwidth=1.5, null="spectral", rng=0)
-    states = naive.states(circuit)
-    p = naive.likelihood(circuit, states)
-    k = kernel_matrix(1.5, states, states)
-    h = k - (k @ p)[:, None] - k @ p + p @ k @ p
-    values, counts = test._spectrum.ratios * test._spectrum.scale, test._spectrum.counts
-    assert values @ counts == pytest.approx(p @ np.diag(h), rel=1e-9)
-    assert values**2 @ counts == pytest.approx(p @ h**2 @ p, rel=1e-9)
-    assert len(values) > 1  # leading eigenvalues by themselves, not all as one gamma term
-    assert (counts == 1).any()
-
-
-@pytest.mark.parametrize("null", ["monte-carlo", "spectral"])
-def test_a_clear_shift_is_seen_and_a_typical_batch_passes(circuit, null):
-    test = MMDTest(circuit, null=null, rng=0)
+def test_a_clear_shift_is_seen_and_a_typical_batch_passes(circuit):
+    test = MMDTest(circuit, rng=0)
     shift, typical = (
         test([[1, 2, 1, 1, 3, 1]] * 60, alpha=0.01),
         test(sample(circuit, 60, rng=4), alpha=0.01),
@@ -174,11 +140,7 @@ def test_a_clear_shift_is_seen_and_a_typical_batch_passes(circuit, null):
     for result in (shift, typical):
         assert result.reject == (result.statistic > result.threshold) == (result.pvalue <= 0.01)
         assert result.num_samples == 60
-        assert result.null == null
         assert json.loads(json.dumps(result.to_dict())) == result.to_dict()
-    assert str(shift).startswith("shift: MMD^2")
-    assert str(typical).startswith("no shift")
-    assert "\n" not in str(shift)
     expected = mmd_squared(circuit, [[1, 2, 1, 1, 3, 1]] * 60, bandwidth=test.bandwidth)
     assert shift.statistic == pytest.approx(expected)
 
@@ -187,9 +149,9 @@ def test_equal_batches_count_as_ties():
     """A circuit with two equally likely states and T = 1: every batch has the same statistic, so p = 1."""
     test = MMDTest(zoo.independent([[0.5, 0.5]]), bandwidth=1.0, rng=0, num_resamples=99)
     assert test([[0]]).pvalue == test([[1]]).pvalue == 1.0
-    sure = MMDTest(zoo.independent([[1.0, 0.0]]), null="spectral", rng=0)
+    sure = MMDTest(zoo.independent([[1.0, 0.0]]), rng=0, num_resamples=99)
     assert sure([[0], [0]]).pvalue == 1.0
-    assert sure([[1]]).pvalue == 0.0
+    assert sure([[1]]).pvalue == 0.01
 
 
 def test_too_few_resamples_to_reject(circuit):
@@ -215,8 +177,6 @@ UNNORMALIZED = next(iter(zoo.unnormalized_circuits().values()))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda c: MMDTest(c, "linear"), "`kernel` must be one of 'hamming', found 'linear'"),
-        (lambda c: MMDTest(c, null="exact"), "`null` must be one of"),
         *(
             (
                 lambda c, width=width: mmd_squared(c, [[0] * 6], bandwidth=width),
@@ -251,26 +211,8 @@ def test_misuse_is_refused(circuit, call, message):
 
 def test_blocks_of_pairs_change_nothing(circuit, monkeypatch):
     rows = sample(circuit, 50, rng=0)
-    product = product_kernel(circuit, "hamming", None, 0)
-    whole = pair_sum(product, rows)
-    assert whole == pytest.approx(kernel_matrix(product.bandwidth, rows, rows).sum(), rel=1e-12)
     monkeypatch.setattr("hld.baselines.mmd.BLOCK_PAIRS", 350)
-    assert pair_sum(product, rows) == pytest.approx(whole, rel=1e-12)
-
-
-def test_median_heuristic(circuit):
-    test = MMDTest(circuit, rng=0)
-    rows = naive.states(circuit)[sample_of_states(circuit, 4000)]
-    distances = (rows[:2000] != rows[2000:]).sum(axis=1)
-    assert distances.min() < test.bandwidth == round(test.bandwidth) < distances.max()
-    # the median of the distances is within one of that of 2000 independent pairs
-    assert abs(np.median(distances) - test.bandwidth) <= 1
-    assert MMDTest(zoo.independent([[1.0, 0.0]] * 3), rng=0).bandwidth == 1.0
-
-
-def sample_of_states(circuit, n):
-    p = naive.likelihood(circuit, naive.states(circuit))
-    return np.random.default_rng(0).choice(len(p), size=n, p=p / p.sum())
+    assert mean_kernel(rows, 2.5) == pytest.approx(kernel_matrix(2.5, rows, rows).mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -279,23 +221,9 @@ def sample_of_states(circuit, n):
 def test_a_smoothed_circuit_is_the_mean_kernel(name):
     """E k(x, X'), X' from the circuit, as a sum over all states."""
     circuit = zoo.circuits()[name]
-    states, kernel = naive.states(circuit), HammingKernel(1.7)
+    states = naive.states(circuit)
     expected = kernel_matrix(1.7, states, states) @ naive.likelihood(circuit, states)
     np.testing.assert_allclose(
-        naive.likelihood(smoothed(circuit, kernel), states), expected, rtol=1e-12
+        naive.likelihood(smoothed(circuit, 1.7), states), expected, rtol=1e-12
     )
-    assert smoothed(circuit, kernel).vtree == circuit.vtree
-
-
-def test_a_kernel_is_the_product_of_its_tables(rng):
-    left, right, kernel = (
-        rng.integers(0, 4, (5, 49)),
-        rng.integers(0, 4, (7, 49)),
-        HammingKernel(2.5),
-    )
-    table = kernel.table(4)
-    product = np.prod(table[left[:, None, :], right[None, :, :]], axis=2)
-    np.testing.assert_allclose(kernel.matrix(left, right), product, rtol=1e-12)
-    np.testing.assert_allclose(kernel.squared().matrix(left, right), product**2, rtol=1e-12)
-    assert table.diagonal().tolist() == [1.0] * 4
-    assert kernel.table(1).tolist() == [[1.0]]
+    assert smoothed(circuit, 1.7).vtree == circuit.vtree

@@ -1,7 +1,6 @@
 """``hld serve`` hands the service what it was asked for."""
 
-import os
-import signal
+import sys
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from hld.apps.command.parser import main
 
 
 def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsys):
-    for module in ("starlette", "uvicorn", "prometheus_client"):
-        pytest.importorskip(module)
+    pytest.importorskip("uvicorn")
+    monkeypatch.setattr("signal.signal", lambda *_: None)
     table = np.random.default_rng(0).integers(0, 2, size=(200, 2))
     hld.HLDDetector(num_epochs=1, num_latents=1, metric="likelihoods", num_resamples=19).fit(
         table
@@ -25,7 +24,7 @@ def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsy
         told("http://here")
         found.append((models, limits, options))
 
-    monkeypatch.setattr("hld.apps.command.serving.run_server", instead)
+    monkeypatch.setattr("hld.apps.serve.server.serve", instead)
     assert (
         main(
             [
@@ -71,43 +70,9 @@ def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsy
     assert capsys.readouterr().out == "serving orders at http://here\n"
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP")
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_a_hangup_while_models_are_loaded_is_a_reload_afterwards(monkeypatch, number):
-    """It would end the process: the service listens to it only when it is there."""
-    for module in ("starlette", "uvicorn", "prometheus_client"):
-        pytest.importorskip(module)
-    reloads = []
-
-    class Models:
-        loaded = ("orders",)
-
-        def __init__(self, *options):
-            for _ in range(number):
-                os.kill(os.getpid(), signal.SIGHUP)
-
-        def reload(self):
-            reloads.append(signal.getsignal(signal.SIGHUP))
-
-    def ends(number, frame):
-        raise AssertionError("the process would have ended")
-
-    monkeypatch.setattr("hld.apps.command.serving.Models", Models)
-    monkeypatch.setattr(
-        "hld.apps.command.serving.run_server", lambda *models, **options: reloads.append("serves")
-    )
-    before = signal.signal(signal.SIGHUP, ends)
-    try:
-        assert main(["serve", "orders.hld"]) == 0
-        assert signal.getsignal(signal.SIGHUP) is ends
-    finally:
-        signal.signal(signal.SIGHUP, before)
-    assert reloads[-1] == "serves"
-    assert len(reloads) == 1 + (number > 0)
-    assert ends not in reloads
-
-
-def test_several_absent_packages_are_named_in_the_plural(monkeypatch):
-    monkeypatch.setattr(serving, "NEEDED", {"no_such_one": "one", "no_such_two": "two"})
-    with pytest.raises(ImportError, match="serving needs one, two, which are not installed"):
+def test_an_absent_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "hld.apps.serve.server", raising=False)
+    monkeypatch.delattr("hld.apps.serve.server", raising=False)
+    with pytest.raises(ImportError, match="serving needs uvicorn, which is not installed: pip"):
         serving.serve(None)

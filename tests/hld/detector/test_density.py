@@ -93,13 +93,3 @@ def test_notebooks_show_what_was_fitted_and_found():
     segments = detector.test_by(moved, np.arange(200) // 100)
     assert "2 of 2 segments of labels shifted" in segments._repr_html_()
     assert "kind: " in segments._repr_html_()
-
-
-def test_frames_that_are_no_categories_are_sent_to_the_encoder():
-    rows = table(100, 0)
-    for cells in (rows, rows[["kind"]], rows[["size"]]):
-        with pytest.raises((TypeError, ValueError), match="`fit_encoder` of hld makes categories"):
-            pcircuit.hclt(cells, num_latents=2)
-    whole = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (50, 3)))
-    assert pcircuit.hclt(whole, num_latents=2).num_variables == 3
-    assert pcircuit.learn(whole, rng=0).circuit.num_variables == 3

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from fuzz_archives import members_of, pack
 from fuzz_checks import parts_of, read_detector
+from fuzz_files import members_of, pack
 
 import hld
 

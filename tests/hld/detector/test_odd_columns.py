@@ -1,6 +1,5 @@
 """What `fit` says of columns: clocks are named once, unless somebody asked for them."""
 
-import datetime
 import itertools
 import pathlib
 import re
@@ -55,15 +54,6 @@ def test_columns_by_which_the_rows_are_sorted_are_named(table):
 )
 def test_nothing_is_said_of_columns_that_were_asked_for(options):
     assert said(TABLE, **options) == []
-
-
-def test_a_clock_with_holes_and_without_names():
-    cells = [
-        [datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=i) if i % 5 else None, i % 3]
-        for i in range(N)
-    ]
-    (found,) = said(cells)
-    assert "'x0' (orders the rows: dates in the order of the rows); to keep" in found
 
 
 def test_records_that_come_in_nearly_in_order_are_named_too():
@@ -129,6 +119,7 @@ def test_texts_that_only_begin_like_dates_are_not_called_so(text):
     ("text", "others", "detail"),
     [
         ("{:.2f}", ["Total"], "others are 'Total' in row 239"),
+        ("EUR {:,.2f}", ["?"], r"others are '\?' in row 239"),
         (
             "{:.2f}",
             ["-", "-", "?", "lost", "void"],

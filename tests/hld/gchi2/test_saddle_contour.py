@@ -1,4 +1,4 @@
-"""The smaller tail at one point with its slope and bend, against gamma laws and at the two ends of the doubles."""
+"""The smaller tail at one point with its slope, against gamma laws and at the two ends of the doubles."""
 
 import math
 
@@ -7,7 +7,6 @@ import pytest
 from scipy import integrate, special, stats
 
 from hld import gchi2
-from hld.gchi2 import tails as quantiles
 from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import prepare
 from hld.gchi2.tails import quantile
@@ -15,50 +14,36 @@ from hld.gchi2.tails import quantile
 
 @pytest.mark.parametrize("degrees", [0.5, 1.0, 3.0, 80.0])
 @pytest.mark.parametrize("share", [0.05, 0.7, 0.999, 1.0, 1.3, 6.0])
-def test_the_smaller_tail_slope_and_bend_are_those_of_a_gamma_law(degrees, share):
-    """f is proportional to x^(n/2 - 1) exp(-x/2), so x f' / f = n/2 - 1 - x/2."""
+def test_the_smaller_tail_slope_are_those_of_a_gamma_law(degrees, share):
     x = share * degrees
-    found, law = tail_probability(prepare([2.0], [degrees]), x, density=True), stats.chi2(degrees)
+    found, law = tail_probability(prepare([2.0], [degrees]), x), stats.chi2(degrees)
     assert found.upper == (x >= degrees)
     expected = law.sf(x) if found.upper else law.cdf(x)
     assert found.value == pytest.approx(expected, rel=1e-12)
     assert abs(found.value / expected - 1) <= found.error + 1e-13  # SciPy's own
     assert found.log_value == pytest.approx(math.log(expected), rel=1e-12)
     assert found.slope == pytest.approx(x * law.pdf(x) / expected, rel=1e-11)
-    assert found.bend == pytest.approx(
-        found.slope * (degrees / 2 - 1 - x / 2), rel=1e-9, abs=1e-10 * found.slope
-    )
-
-
-def test_slope_and_bend_are_computed_when_asked_for_and_change_nothing():
-    spectrum = prepare([1.0, 0.5, 0.1])
-    plain, more = (tail_probability(spectrum, 2.0, density=density) for density in (False, True))
-    assert math.isnan(plain.slope)
-    assert math.isnan(plain.bend)
-    assert plain[:4] == more[:4]
 
 
 @pytest.mark.parametrize("shifts", [None, [1.0, 2.0, 0.5]])
 def test_around_the_mean_one_tail_goes_on_where_the_other_ends(shifts):
-    """There the pole lies on the contour; what a tail loses over a step is the integral of slope and bend over it."""
+    """There the pole lies on the contour; what a tail loses over a step is the integral of slope over it."""
     spectrum = prepare([1.0, 0.6, 0.05], None, shifts)
     points = spectrum.mean * np.linspace(0.9, 1.1, 201)
-    tails = [tail_probability(spectrum, x, density=True) for x in points]
+    tails = [tail_probability(spectrum, x) for x in points]
     assert {one.upper for one in tails} == {True, False}
     above = np.array([one.value if one.upper else 1 - one.value for one in tails])
     density = np.array([one.slope * one.value for one in tails]) / points
-    bend = np.array([one.bend * one.value for one in tails]) / points**2
-    h = np.diff(points)
-    lost = h / 2 * (density[:-1] + density[1:]) - h**2 / 12 * np.diff(bend)  # up to a part of h^5
-    np.testing.assert_allclose(-np.diff(above), lost, rtol=0, atol=1e-13)
+    lost = integrate.simpson(density, x=points)
+    assert above[0] - above[-1] == pytest.approx(lost, rel=1e-9)
 
 
 def test_beyond_the_doubles_only_the_leading_terms_are_left():
     """log P = -x/2 far above; far below P is a power of x, here sqrt(2 x / pi) times prod r^(-1/2)."""
-    far = tail_probability(prepare([1.0, 0.5]), 1e120, density=True)
-    assert far[:3] == (True, 0.0, -5e119)
-    assert (far.slope, far.bend) == (5e119, pytest.approx(-0.25e240))
-    near = tail_probability(prepare([1.0, 0.25], [0.5, 0.5]), 1e-300, density=True)
+    far = tail_probability(prepare([1.0, 0.5]), 1e120)
+    assert far[:2] == (True, 0.0)
+    assert (far.log_value, far.slope) == (pytest.approx(-5e119), pytest.approx(5e119))
+    near = tail_probability(prepare([1.0, 0.25], [0.5, 0.5]), 1e-300)
     assert not near.upper
     expected = 0.5 * math.log(0.5e-300) - special.gammaln(1.5) - 0.25 * math.log(0.25)
     assert near.log_value == pytest.approx(expected, rel=1e-14)
@@ -116,29 +101,25 @@ def test_one_weight_is_the_noncentral_chi_square(count, shift):
     q = law.ppf([1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
     np.testing.assert_allclose(gchi2.sf(q, spectrum), law.sf(q), rtol=1e-10)
     np.testing.assert_allclose(gchi2.cdf(q, spectrum), law.cdf(q), rtol=1e-10)
-    np.testing.assert_allclose(gchi2.pdf(q, spectrum), law.pdf(q), rtol=1e-9)
+    slopes = [tail_probability(spectrum, one / 2.0) for one in q]
+    np.testing.assert_allclose([one.slope * one.value for one in slopes], q * law.pdf(q), rtol=1e-9)
 
 
 def test_no_shift_is_the_central_law():
     weights, q = [3.0, 1.0, 0.2], [0.1, 4.2, 30.0]
-    assert gchi2.prepare(weights, noncentralities=[0.0] * 3).shifts is None
     close = gchi2.prepare(weights, noncentralities=[1e-14] * 3)
     np.testing.assert_allclose(gchi2.sf(q, close), gchi2.sf(q, weights), rtol=1e-11)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_quantiles_invert_tails_and_the_density_integrates(seed):
+def test_quantiles_invert_tails(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 40))
     spectrum = gchi2.prepare(
         10.0 ** rng.uniform(-4, 0, m), noncentralities=10.0 ** rng.uniform(-3, 3, m)
     )
-    p = np.array([1e-12, 1e-3, 0.3, 0.7])
+    p = np.array([1e-12, 1e-3, 0.3, 0.7, 0.999])
     np.testing.assert_allclose(gchi2.sf(gchi2.isf(p, spectrum), spectrum), p, rtol=1e-11)
-    np.testing.assert_allclose(gchi2.cdf(gchi2.ppf(p, spectrum), spectrum), p, rtol=1e-11)
-    low, high = gchi2.ppf(0.2, spectrum), gchi2.ppf(0.6, spectrum)
-    mass, _ = integrate.quad(lambda q: gchi2.pdf(q, spectrum), low, high, epsabs=0, epsrel=1e-10)
-    assert mass == pytest.approx(0.4, rel=1e-9)
 
 
 def test_weights_may_fall_far_and_shifts_be_large():
@@ -162,8 +143,10 @@ def test_a_small_weight_that_is_shifted_far_beside_a_large_one_has_its_lower_tai
     """The mean is 11: the saddle point is beyond what the bracket ended at."""
     spectrum = gchi2.prepare([1.0, 1e-4], noncentralities=[0.0, 1e5])
     assert gchi2.cdf(q, spectrum) == pytest.approx(lower, rel=1e-9, abs=0)
-    p = np.array([1e-100, 1e-12, 1e-3, 0.3])
-    np.testing.assert_allclose(gchi2.cdf(gchi2.ppf(p, spectrum), spectrum), p, rtol=1e-11)
+    for log_p in (-230.0, -28.0, -7.0, -1.2):
+        assert log_tail(spectrum, quantile(spectrum, log_p, False), False) == pytest.approx(
+            log_p, abs=1e-11
+        )
 
 
 def test_bad_noncentralities_are_refused():
@@ -182,9 +165,6 @@ def test_the_lower_tail_tends_to_the_power_law_of_the_central_one():
         assert gchi2.cdf(q, spectrum) == pytest.approx(
             gchi2.cdf(q, weights) * np.exp(-3.5), rel=1e-12, abs=0
         )
-    assert gchi2.cdf(gchi2.ppf(1e-300, spectrum), spectrum) == pytest.approx(
-        1e-300, rel=1e-11, abs=0
-    )
 
 
 SPECTRA = {
@@ -240,29 +220,6 @@ def test_a_step_far_beyond_the_quantile_is_taken_back(weights, counts, shifts, p
     spectrum = prepare(weights, counts, shifts)
     x = quantile(spectrum, math.log(p), False)
     assert log_tail(spectrum, x, False) == pytest.approx(math.log(p), rel=1e-12)
-
-
-@pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-5])
-def test_far_from_the_root_newtons_step_is_taken_where_the_parabola_points_the_wrong_way(
-    p, monkeypatch
-):
-    """With a hundredth of a degree of freedom the search begins far below; bisection would take 16 to 22 steps."""
-    places = []
-
-    def counted(spectrum, x, **options):
-        places.append(x)
-        return tail_probability(spectrum, x, **options)
-
-    monkeypatch.setattr(quantiles, "tail_probability", counted)
-    spectrum, log_p = prepare([1.0], [0.01]), math.log(p)
-    assert quantile(spectrum, log_p, True) == pytest.approx(stats.chi2.isf(p, 0.01), rel=1e-12)
-    assert len(places) <= 8
-    x = places[0]
-    slope, misfit = (
-        x * stats.chi2.pdf(x, 0.01) / stats.chi2.sf(x, 0.01),
-        log_tail(spectrum, x, True) - log_p,
-    )
-    assert places[1] == pytest.approx(x * (1 + misfit / slope), rel=1e-9)
 
 
 def test_a_quantile_that_underflows_is_zero_also_with_a_shift():

@@ -8,9 +8,10 @@ import pytest
 
 import hld
 from hld.testing.planning.alternatives import Edit
-from hld.testing.planning.counts import DetectorDraws, shared_level
-from hld.testing.planning.of_tables import alternative_of_table
-from hld.witnesses.largest_count import SHARE, count_events, largest_count
+from hld.testing.planning.counts import CountDraws, shared_level
+from hld.testing.planning.of_tables import planner_of
+from hld.testing.planning.power import rejections
+from hld.witnesses.largest_count import SHARE, largest_count
 
 
 def population(n, rng, share=0.1):
@@ -46,20 +47,6 @@ def test_the_parts_of_the_level_are_those_of_a_batch_as_expected(detector, T):
         population(300, np.random.default_rng(2))
     )
     assert shared_level(none, T, 0.05).law is None
-
-
-def test_events_of_rows_are_what_is_counted():
-    rng = np.random.default_rng(3)
-    rows = np.column_stack(
-        [rng.integers(-1, 4, 500), rng.integers(0, 2, 500), rng.integers(-1, 6, 500)]
-    )
-    counts = [
-        np.bincount(np.where(column < 0, C, column), minlength=C + 1)
-        for column, C in zip(rows.T, (4, 2, 6), strict=True)
-    ]
-    events = count_events(counts, (2,))
-    assert events.is_cut.tolist() == [False] * 5 + [True] * 5 + [False] * 4
-    np.testing.assert_array_equal(events.of(counts), events.indicators(rows).sum(axis=0))
 
 
 def test_without_a_shift_there_is_no_more_power_than_the_level(detector):
@@ -104,21 +91,17 @@ def test_a_table_as_alternative_is_found_by_its_counts():
 
 
 def test_a_batch_is_rejected_by_its_distance_or_by_a_count(detector):
-    T, known = 400, alternative_of_table(detector, Edit("shop", 0, 0.03))
-    both = DetectorDraws(
-        detector,
-        known.moments.covariance,
-        T,
-        0.05,
-        known.rows,
-        is_relative=known.moments.is_relative,
-    )
+    T, planner = 400, planner_of(detector)
+    known = planner.alternative(Edit("shop", 0, 0.03))
+    size, level = len(detector.test_.mean), shared_level(detector, T, 0.05)
+    distance = rejections(detector.test_, known, T, level.others, level.distance, 500)
+    counts = CountDraws(detector, level, distance, known)
+    both = planner.batches(known, T, 0.05, 500)(known.delta)
     for h in (0.0, 1.0, 2.0):
-        limits = both.counts.rejected(h * known.moved)
-        by_distance = both.distance.along(known.moments.delta)(h)
-        assert both.along(known.moments.delta, known.moved)(h) == (limits | by_distance).mean()
-        assert both.along(known.moments.delta, None)(h) == by_distance.mean()
-    assert (limits & ~by_distance).sum() > 0
+        counted = counts.rejected(h * known.delta[size:])
+        by_distance = distance.along(known.delta[:size])(h)
+        np.testing.assert_array_equal(both(h), counted | by_distance)
+    assert (counted & ~by_distance).sum() > 0
 
 
 def test_counts_have_their_part_in_what_is_found(detector):

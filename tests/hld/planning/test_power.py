@@ -7,20 +7,14 @@ import pytest
 import zoo
 
 import hld
-import hld.testing.planning.power as power_module
-import hld.testing.verdict as verdict_module
 import pcircuit
+from hld import gchi2
 from hld.references.available import correlations, shown, weights
-from hld.testing.planning.alternatives import Edit, alternative_of
+from hld.testing.planning.alternatives import Edit
 from hld.testing.planning.power import (
     LEAST_SHARE,
-    MOST_LEVELS,
-    Rejections,
-    detectable,
-    detectable_levels,
+    Planner,
     planned_holes,
-    power,
-    sample_size,
     smallest_batch,
 )
 
@@ -48,7 +42,7 @@ def simulated(test, draw, trials, rng):
 def test_power_is_that_of_simulated_batches(metric, null):
     circuit, edit, T, trials = zoo.circuits()["rat_like"], Edit(0, 0, 0.12), 150, 150
     test = hld.HLDTest(circuit, metric=metric, null=null, rng=0)
-    found = power(test, edit, T)
+    found = test.power(edit, T)
     rejected = simulated(
         test, lambda rng: drawn_under(circuit, edit, T, rng), trials, np.random.default_rng(1)
     )
@@ -68,10 +62,8 @@ def test_power_against_rows_as_reference():
             rng=0,
             training_data=pcircuit.sample(circuit, 500, rng=rng),
         )
-        alternative = alternative_of(
-            test, drawn_under(circuit, edit, 5000, rng)
-        )  # of this reference
-        expected.append(power(test, alternative, T))
+        alternative = drawn_under(circuit, edit, 5000, rng)  # of this reference
+        expected.append(test.power(alternative, T))
         rejected += simulated(test, lambda rng: drawn_under(circuit, edit, T, rng), each, rng)
     found = np.mean(expected)
     assert (
@@ -79,41 +71,29 @@ def test_power_against_rows_as_reference():
         <= rejected
         <= bounds.at_most(12 * each, found + 0.05)
     )
-    assert abs(power(test, edit, T) - found) < 0.15
+    assert abs(test.power(edit, T) - found) < 0.15
 
 
-def test_the_law_and_the_draws_agree():
+def test_the_power_of_one_distance_is_that_of_its_noncentral_law():
+    """P(|F Z|^2 >= q) = P(sum_j c_j chi2_1((u_j^t F delta)^2 / c_j) >= q) with F C F^t = U diag(c) U^t."""
     circuit = zoo.circuits()["hclt_like"]
-    test = hld.HLDTest(circuit, tolerance=0.05)
-    found = alternative_of(test, Edit(0, 0, 0.1))
+    test = hld.HLDTest(circuit)
+    found = Planner(test).alternative(Edit(0, 0, 0.1))
     for T in (20, 100, 400):
-        drawn = 2000 * Rejections(test, found.covariance, T, 0.05, is_relative=False).share(
-            found.delta
-        )
-        exact = power(test, found, T)
+        c, U = np.linalg.eigh(found.covariance / T)
+        varies = c > 1e-13 * c[-1]
+        along = (U.T @ found.delta)[varies] ** 2
+        law = gchi2.prepare(c[varies], noncentralities=along / c[varies])
+        exact = float(gchi2.sf(test.calibration.null.threshold(0.05, T), law))
+        drawn = 2000 * test.power(Edit(0, 0, 0.1), T)
         assert bounds.at_least(2000, exact) <= drawn <= bounds.at_most(2000, exact)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", SEVERAL])
-def test_some_of_the_draws_are_rejected_as_they_are_among_all(metric):
-    test = hld.HLDTest(zoo.circuits()["hclt_like"], metric=metric)
-    found, among = (
-        alternative_of(test, Edit(0, 0, 0.1)),
-        np.random.default_rng(0).random(2000) < 0.3,
-    )
-    draws = Rejections(test, found.covariance, 100, 0.05, is_relative=False)
-    rejected = draws.along(found.delta)
-    assert 0.05 < rejected(0.0).mean() + 0.02 < rejected(3.0).mean() < 0.99
-    for size in (0.0, 1.5, 3.0):
-        np.testing.assert_array_equal(rejected(size, among), rejected(size)[among])
-        np.testing.assert_array_equal(rejected(size), draws.along(size * found.delta)(1.0))
 
 
 def test_without_a_shift_power_is_the_level():
     circuit = zoo.circuits()["rat_like"]
     for metric in ("euclidean", SEVERAL):
         test = hld.HLDTest(circuit, metric=metric)
-        assert abs(power(test, circuit, 50) - 0.05) < 0.02
+        assert abs(test.power(circuit, 50) - 0.05) < 0.02
 
 
 def test_sample_size_has_the_power_and_detectable_too():
@@ -121,12 +101,12 @@ def test_sample_size_has_the_power_and_detectable_too():
     test = hld.HLDTest(circuit)
     T = test.sample_size(Edit(0, 0, 0.15), power=0.8)
     assert test.power(Edit(0, 0, 0.15), T) >= 0.8 > test.power(Edit(0, 0, 0.15), int(0.97 * T) - 1)
-    assert sample_size(test, circuit) is None
+    assert test.sample_size(circuit) is None
     found = [one for one in test.detectable(300) if one.by is not None]
     assert [one.by for one in found] == sorted(one.by for one in found)
     one = min(found, key=lambda one: abs(one.share - 0.5))
     assert abs(test.power(Edit(one.column, one.level, one.by), 300) - 0.9) < 0.04
-    assert all(one.by is None for one in detectable(test, 1, alpha=1e-6))
+    assert all(one.by is None for one in test.detectable(1, alpha=1e-6))
 
 
 @pytest.mark.parametrize(
@@ -194,17 +174,7 @@ def test_single_rows_are_tested_one_by_one_with_every_null(metric, null, referen
     rows[:90] = rng.integers(0, 3, (90, 6))
     found = np.array([test(row[None]).pvalue for row in rows])
     for alpha in (0.05, 0.2, 0.4):
-        assert power(test, rows, 1, alpha) == pytest.approx((found <= alpha).mean(), abs=1e-9)
-
-
-@pytest.mark.parametrize("probs", [[[1.0, 0.0]] * 2, [[0.3, 0.7]] * 2])
-@pytest.mark.parametrize("T", [1, 1000])
-def test_rounding_makes_the_same_distances_in_a_plan_as_in_a_verdict(probs, T):
-    test = hld.HLDTest(zoo.independent(probs), metric=["euclidean", "standardized"])
-    planned = power_module._round_offs(test, T)
-    assert planned.tolist() == verdict_module._round_offs(test, T)
-    assert planned.tolist() == [least * (T if probs[0][0] == 1 else 1) for least in test.round_offs]
-    assert (planned > 0).all()
+        assert test.power(rows, 1, alpha) == pytest.approx((found <= alpha).mean(), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +191,7 @@ def test_rounding_is_not_found_where_nothing_varies(metric, null, T):
     assert detector.power({name: cells[:50] for name, cells in table.items()}, T) == 0
     assert detector.power({"a": ["one"] * 50, "b": ["three"] * 50}, 10) == 1
     third = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[1 / 3] * 3])])
-    assert power(hld.HLDTest(third, metric=metric), pcircuit.sample(third, 500, rng=0), T) < 1e-12
+    assert hld.HLDTest(third, metric=metric).power(pcircuit.sample(third, 500, rng=0), T) < 1e-12
 
 
 def population(n, rng, share=0.3, holes=0.4):
@@ -308,20 +278,27 @@ CIRCUIT = zoo.circuits()["rat_like"]
 TEST = hld.HLDTest(CIRCUIT)
 
 
+class Known(Planner):
+    """Nine in ten or half of the batches are rejected from one change on and before it; and what was asked for."""
+
+    def __init__(self, test, threshold):
+        super().__init__(test)
+        self.threshold, self.asked, self.slopes = threshold, None, []
+
+    def batches(self, found, T, alpha, num_draws):
+        self.asked = found
+
+        def along(shift):
+            self.slopes.append(shift)
+            return lambda h: np.arange(10) < (9 if h >= self.threshold else 5)
+
+        return along
+
+
 def found_at(threshold, test=TEST, power=0.9, per_column=3):
-    """What is found if every batch is rejected from one change on; and the ways of drawing that were asked for."""
-    asked = []
-
-    def draws(covariance, is_relative, num_draws, rows):
-        asked.append((covariance, is_relative, num_draws, rows))
-
-        def shares(slope, inside, p):
-            asked.append((slope, inside, p))
-            return lambda h: 1.0 if h >= threshold else 0.5
-
-        return shares
-
-    return detectable_levels(test, power, per_column, draws), asked
+    """What is found, and the planner that was asked."""
+    planner = Known(test, threshold)
+    return planner.detectable(100, power, per_column=per_column), planner
 
 
 def test_the_change_is_the_least_with_the_power_to_a_thousandth_of_what_there_is():
@@ -355,33 +332,28 @@ def test_levels_are_the_most_frequent_of_each_column_but_none_rare_or_nearly_cer
         assert one.share >= LEAST_SHARE
 
 
-def test_of_very_many_levels_the_most_frequent_are_looked_at():
-    rng = np.random.default_rng(0)
-    probs = rng.dirichlet(np.full(4, 9.0), size=30)
-    found, _ = found_at(0.1, hld.HLDTest(zoo.independent(probs)), per_column=4)
-    assert len(found) == MOST_LEVELS
-    assert min(one.share for one in found) >= np.sort(probs.ravel())[-MOST_LEVELS] - 1e-12
-
-
 def test_a_slope_is_the_difference_that_the_level_makes_for_each_unit_of_change():
-    _, asked = found_at(0.1)
-    covariance, is_relative, _, rows = asked[0]
-    np.testing.assert_allclose(covariance, naive.hlv_moments(CIRCUIT, TEST.nodes)[1], atol=1e-13)
-    assert not is_relative
-    for slope, inside, p in asked[1:]:
-        given = TEST.vectors.rows(inside).mean(axis=0)
-        np.testing.assert_allclose(slope, (given - TEST.mean) / (1 - p), atol=1e-12)
-        assert len(inside) >= 400
-    assert rows.shape[1] == CIRCUIT.num_variables
-
-
-def test_of_a_level_that_few_drawn_rows_have_more_are_drawn():
-    rare = zoo.independent([[0.985, 0.015], [0.5, 0.5]])
-    _, asked = found_at(0.1, hld.HLDTest(rare))
-    (_, frequent, _), (_, few, p) = asked[1:3]
-    assert (frequent[:, 0] == 0).all()
-    assert (few[:, 0] == 1).all()
-    assert (len(few), p) == (400, pytest.approx(0.015))
+    """Columns are independent: the difference that a level makes is in the units of its own column."""
+    circuit = zoo.independent([[0.985, 0.015], [0.5, 0.5]])  # few drawn rows have the rare level
+    test = hld.HLDTest(circuit)
+    found, planner = found_at(0.1, test, per_column=2)
+    states = naive.states(circuit)
+    vectors, probs = (
+        naive.node_values(circuit, states)[:, test.nodes],
+        naive.likelihood(circuit, states),
+    )
+    np.testing.assert_allclose(
+        planner.asked.covariance, naive.hlv_moments(circuit, test.nodes)[1], atol=1e-13
+    )
+    assert not planner.asked.is_relative
+    assert len(found) == 4
+    for variable, level in np.ndindex(2, 2):
+        slope = planner.slopes[2 * variable + level]
+        own = states[:, variable] == level
+        p = probs[own].sum()
+        exact = (probs[own] @ vectors[own] / p - test.mean) / (1 - p)
+        # means of 400 rows or more, of units from 0 to 1
+        np.testing.assert_allclose(slope, exact, atol=5 * 0.5 / np.sqrt(400) / (1 - p))
 
 
 @pytest.mark.parametrize(
@@ -396,4 +368,4 @@ def test_of_a_level_that_few_drawn_rows_have_more_are_drawn():
 )
 def test_wrong_arguments_are_named(options, said):
     with pytest.raises(ValueError, match=f"^{said} must be"):
-        detectable(TEST, **{"T": 100, **options})
+        Planner(TEST).detectable(**{"T": 100, **options})

@@ -44,7 +44,7 @@ def guarded(shop):
     with served(
         {"a": shop["orders"], "b": shop["other"]},
         token=token,
-        limits=Limits(workers=1, max_bytes=20_000, max_rows=200),
+        limits=Limits(threads=1, max_bytes=20_000, max_rows=200),
     ) as (address, service):
         client = Client(address, token)
         yield client, service

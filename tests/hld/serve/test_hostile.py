@@ -23,7 +23,7 @@ from hld.apps.serve.watches import lock_states
 
 pytestmark = pytest.mark.thorough
 
-LIMITS = Limits(workers=2, max_bytes=100_000, max_rows=2000, body_seconds=0.5, head_seconds=0.5)
+LIMITS = Limits(threads=2, max_bytes=100_000, max_rows=2000, body_seconds=0.5, head_seconds=0.5)
 MOST_SECONDS, MOST_MEMORY = (
     5.0,
     256.0,
@@ -92,7 +92,7 @@ def test_hundreds_of_broken_bodies_and_requests(shop):
 @pytest.mark.slow
 def test_the_largest_bodies_take_no_more_than_is_allowed(shop):
     """None ends the process or meets an error of it, and what they take is given back."""
-    with process(shop["orders"], "--workers", 1, "--seconds", 50) as (run, address):
+    with process(shop["orders"], "--seconds", 50) as (run, address):
         client, folder = Client(address), pathlib.Path(f"/proc/{run.pid}")
         client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv")
         idle = used(run)[1]
@@ -113,12 +113,12 @@ import sys, time
 from hld.apps.serve import app, server
 from hld.apps.serve.limits import Limits
 from hld.apps.serve.models import Models
-app.judge_table = lambda *_: (print("begun", flush=True), time.sleep(600))
+app.judge = lambda *_: (print("begun", flush=True), time.sleep(600))
 assert server.STOP_SECONDS < 25
 server.STOP_SECONDS = 1
 models = Models({"orders": sys.argv[1]}, sys.argv[2])
 serve = {"host": "127.0.0.1", "port": 0, "token": None, "watch_seconds": 0}
-server.serve(models, Limits(workers=2), told=lambda address: print(address, flush=True), **serve)
+server.serve(models, Limits(threads=2), told=lambda address: print(address, flush=True), **serve)
 """
 
 

@@ -12,7 +12,7 @@ import pytest
 import hld
 from hld.apps.serve.limits import Limits
 from hld.apps.serve.models import Models, model_paths, trial_table
-from hld.apps.serve.work import judge_table, warm_up
+from hld.apps.serve.work import Batch, judge, warm_up
 
 OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 99}
 
@@ -52,18 +52,6 @@ def test_a_file_that_is_gone_is_told_of_once(shop, tmp_path, caplog):
     assert "not a regular file" in models.errors["orders"][1]
 
 
-def test_a_file_that_comes_back_as_it_was_has_no_error_any_more(shop, tmp_path):
-    """It was "kept", and said to be unreadable for ever."""
-    path = tmp_path / "orders.hld"
-    shutil.copy(shop["orders"], path)
-    models = Models({"orders": path})
-    os.replace(path, tmp_path / "away")
-    assert models.reload()["orders"].startswith("FileNotFoundError")
-    assert "orders" in models.errors
-    os.replace(tmp_path / "away", path)
-    assert (models.reload(only_changed=True), models.errors) == ({"orders": "kept"}, {})
-
-
 def tables():
     """A table with a column that is left out, one with parts of dates, and an array whose first column is left out."""
     rng = np.random.default_rng(0)
@@ -91,15 +79,13 @@ def test_models_with_columns_that_are_left_out_or_derived_are_served(tmp_path, n
     quality = detector.test(trial).data_quality
     assert (quality.absent, quality.extra, quality.num_rows) == ((), (), 50)
     models = Models({"m": tmp_path / "m.hld"})
-    warm_up(models.loaded.values(), Limits())
+    warm_up(models.loaded["m"], Limits())
     body = pd.DataFrame(table).rename(
         columns=lambda name: f"x{name}" if isinstance(name, int) else name
     )[:40]
-    answer = judge_table(
-        models.loaded["m"], body.to_csv(index=False).encode(), "csv", 0.05, "verdict", Limits()
-    )
-    assert (answer["num_samples"], answer["num_missing"]) == (40, 0)
-    assert answer["pvalue"] == detector.test(table[:40]).pvalue
+    batch = Batch(body.to_csv(index=False).encode(), "csv", 0.05)
+    answer = judge(models.loaded["m"], batch, "verdict", {}, Limits())
+    assert (answer.num_rows, answer.pvalue) == (40, detector.test(table[:40]).pvalue)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from hld.apps.serve.numbers import Numbers
+from hld.apps.serve.work import Verdict
 
 
 def model(name, **last):
@@ -39,13 +40,8 @@ def test_tests_and_rows_add_up_and_the_last_batch_is_shown(service):
         ("b", False, 5, 1.0),
     ):
         numbers.tested(
-            {
-                "model": name,
-                "reject": reject,
-                "num_samples": rows,
-                "pvalue": pvalue,
-                "effect": 2 * pvalue,
-            }
+            name,
+            Verdict(b"", pvalue, reject, rows, 2 * pvalue),
         )
     numbers.rows.labels("a", "observe").inc(3)
     found = read(numbers)

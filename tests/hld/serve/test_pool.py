@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from hld.apps.serve.limits import Limits, Refusal
-from hld.apps.serve.pool import Pool, check_time
+from hld.apps.serve.limits import Limits, Refusal, check_time
+from hld.apps.serve.pool import Pool
 
 CSV = b"colour,visits,income\nred,1,2.5\n"
 
@@ -24,7 +24,7 @@ def test_a_full_pool_sends_clients_away(guarded, monkeypatch):
 
 def used(limits, scenario):
     """What a scenario, a coroutine that takes a pool, returns."""
-    pool = Pool(limits)
+    pool = Pool(limits, None)
     try:
         return asyncio.run(scenario(pool))
     finally:
@@ -65,7 +65,7 @@ def test_no_more_run_and_wait_than_allowed():
         assert await pool.run(work, 4) == 4
         return sorted(seen)
 
-    assert used(Limits(workers=2, queue=1), scenario) == [0, 1, 2, 4]
+    assert used(Limits(threads=2, queue=1), scenario) == [0, 1, 2, 4]
 
 
 def test_a_request_out_of_time_is_answered_and_its_thread_is_busy_until_it_is_done():
@@ -86,23 +86,23 @@ def test_a_request_out_of_time_is_answered_and_its_thread_is_busy_until_it_is_do
         await until(lambda: pool.num_busy == 0)
 
     seen = []
-    used(Limits(workers=1, queue=1, seconds=0.05), scenario)
+    used(Limits(threads=1, queue=1, seconds=0.05), scenario)
     assert seen == []
 
 
 def test_work_that_looks_at_its_deadline_frees_its_thread():
     async def scenario(pool):
-        def work():
+        def work(_):
             while True:
                 time.sleep(0.01)
                 check_time()
 
         with pytest.raises(Refusal, match="took longer") as refused:
-            await pool.run(work)
+            await pool.run(work, None)
         assert refused.value.status == 504
         start = time.monotonic()
         await until(lambda: pool.num_busy == 0)
         return time.monotonic() - start
 
-    assert used(Limits(workers=1, seconds=0.1), scenario) < 1
+    assert used(Limits(threads=1, seconds=0.1), scenario) < 1
     check_time()  # of a thread without a deadline

@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import Request
 
 from hld.apps.serve.limits import BODIES, Limits, Refusal, refusal_of
-from hld.apps.serve.requests import Bodies
+from hld.apps.serve.requests import Asked, Bodies
 
 LIMITS = Limits(max_bytes=10, body_seconds=0.2)
 
@@ -25,7 +25,10 @@ def request(parts, headers=(), wait=0.0):
         return messages.pop(0)
 
     names = [(name.encode(), value.encode()) for name, value in headers]
-    return Request({"type": "http", "method": "POST", "path": "/", "headers": names}, receive)
+    return Request(
+        {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": names},
+        receive,
+    )
 
 
 async def read(bodies, *args, **options):
@@ -112,7 +115,34 @@ def test_too_many_large_bodies_wait_for_one_another():
     assert asyncio.run(all_at_once()) == (b"1", 1)
 
 
-LEAST = {"max_bytes": 1, "max_rows": 1, "connections": 1, "workers": 0, "queue": 0}
+FORMS = {"text/csv": "csv", "application/json": "json"}
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("text/csv", "csv"),
+        (" TEXT/CSV ;charset=UTF-8", "csv"),
+        ('application/json; charset="utf-8"', "json"),
+        ("text/csv; header=present; charset=us-ascii", "csv"),
+        ("", "the body is of no type, expected text/csv or application/json: send it as one"),
+        ("application/x", "the body is application/x, expected text/csv"),
+        ("text/csv; charset=latin-1", "the body is in latin-1, expected utf-8"),
+        ("x" * 500, f"the body is {'x' * 80},"),
+    ],
+)
+def test_forms_are_told_by_their_media_type(given, found):
+    asked = Asked(request([], [("content-type", given)]), ())
+    if found in FORMS.values():
+        assert asked.form(FORMS) == found
+        return
+    with pytest.raises(Refusal) as refused:
+        asked.form(FORMS)
+    assert (refused.value.status, refused.value.field) == (415, "content-type")
+    assert refused.value.message.startswith(found)
+
+
+LEAST = {"max_bytes": 1, "max_rows": 1, "connections": 1, "workers": 1, "threads": 1, "queue": 0}
 NAMES = [field.name for field in fields(Limits)]
 
 

@@ -13,7 +13,7 @@ from live_server import bodies
 import hld
 from hld.apps.serve import tables
 from hld.apps.serve.limits import SPARE_COLUMNS, Limits, Refusal, refusal_of
-from hld.apps.serve.tables import FORMS, SUMMARY_FORMS, form_of, read_columns, read_summary
+from hld.apps.serve.tables import read_columns, read_summary
 
 FRAME = pd.DataFrame(
     {
@@ -49,42 +49,6 @@ def refused(body, form="csv", status=400, field="body", **options):
     return refusal.message
 
 
-@pytest.mark.parametrize(
-    ("given", "form"),
-    [
-        ("text/csv", "csv"),
-        (" TEXT/CSV ;charset=UTF-8", "csv"),
-        ('application/json; charset="utf-8"', "json"),
-        ("text/csv; header=present; charset = us-ascii", "csv"),
-    ],
-)
-def test_media_types_are_those_of_forms_whatever_their_parameters(given, form):
-    assert form_of(given) == form
-    assert {form_of(media.upper(), SUMMARY_FORMS) for media in SUMMARY_FORMS} == {"json"}
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (
-            "",
-            "the body is of no type, expected text/csv or application/json: send it as one of these",
-        ),
-        (
-            "application/vnd.apache.parquet",
-            "the body is application/vnd.apache.parquet, expected text/csv",
-        ),
-        ("text/csv; charset=latin-1; header=present", "the body is in latin-1, expected utf-8"),
-        ("x" * 500, f"the body is {'x' * 80},"),
-    ],
-)
-def test_other_media_types_and_charsets_are_refused(given, words):
-    with pytest.raises(Refusal) as found:
-        form_of(given)
-    assert (found.value.status, found.value.field) == (415, "content-type")
-    assert found.value.message.startswith(words)
-
-
 @pytest.mark.parametrize("name", ["csv", "rows", "columns", "semicolons", "tabs"])
 def test_every_form_is_read_to_the_same_codes(name):
     cells = FRAME.astype(object).where(FRAME.notna(), None)
@@ -97,7 +61,6 @@ def test_every_form_is_read_to_the_same_codes(name):
         "tabs": FRAME.to_csv(index=False, sep="\t", lineterminator="\r\n"),
     }
     form = "json" if name in ("rows", "columns") else "csv"
-    assert set(FORMS.values()) == {"csv", "json"}
     found = coded(forms[name], form, encoder=ENCODER, max_rows=6)
     np.testing.assert_array_equal(found, ENCODER.encode(FRAME)[0])
     assert refused(forms[name], form, 413, encoder=ENCODER, max_rows=5).startswith(
@@ -117,14 +80,13 @@ def test_a_service_reads_all_of_it_without_pyarrow_and_pandas(shop, tmp_path):
         "sys.modules['pyarrow'] = sys.modules['pandas'] = None\n"
         "from hld.apps.serve.limits import Limits\n"
         "from hld.apps.serve.models import Models\n"
-        "from hld.apps.serve.work import report_page, judge_table, warm_up\n"
+        "from hld.apps.serve.work import Batch, judge, warm_up\n"
         "folder, limits = pathlib.Path(sys.argv[1]), Limits()\n"
         "model = Models({'all': folder / 'all.hld'}).loaded['all']\n"
-        "warm_up([model], limits)\n"
+        "warm_up(model, limits)\n"
         "for name, form in (('csv', 'csv'), ('rows', 'json'), ('columns', 'json')):\n"
-        "    body = (folder / name).read_bytes()\n"
-        "    print(judge_table(model, body, form, 0.05, 'full', limits)['pvalue'])\n"
-        "assert report_page(model, None)\n"
+        "    batch = Batch((folder / name).read_bytes(), form, 0.05)\n"
+        "    print(judge(model, batch, 'full', {}, limits).pvalue)\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],
@@ -319,21 +281,6 @@ def parts():
 
 def joined(parts):
     return ("[" + ", ".join(part.to_json() for part in parts) + "]").encode()
-
-
-def test_the_sum_of_an_array_is_the_summary_of_all_rows(parts, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_SUMMARIES", 3)  # as many as that are allowed
-    *some, whole = parts
-    found = read_summary(joined(some))
-    assert found.num_rows == 60
-    np.testing.assert_allclose(found.means, whole.means, rtol=1e-12)
-    for body in (
-        joined([whole]),
-        whole.to_json().encode(),
-        b"\xef\xbb\xbf" + whole.to_json().encode(),
-        b"\xef\xbb\xbf " + joined([whole]),
-    ):
-        assert read_summary(body) == whole
 
 
 @pytest.mark.parametrize(

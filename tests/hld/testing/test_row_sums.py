@@ -9,7 +9,6 @@ import zoo
 
 from hld import HLDTest
 from hld.testing import row_sums
-from hld.testing.row_sums import RowSums
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -28,72 +27,47 @@ def against_rows():
     )
 
 
-def summed(test, rows):
-    sums = RowSums(test)
-    for part in np.array_split(rows, 4):
-        sums.add(part)
-    return sums
-
-
-@pytest.mark.parametrize("distinct", [2**20, 1])
-def test_averages_are_over_the_rows_that_show_a_node(against_rows, distinct, monkeypatch):
-    monkeypatch.setattr(row_sums, "MOST_DISTINCT", distinct)
-    for rows in (ROWS, HOLED, ROWS.astype(np.uint8)):
-        sums = summed(against_rows, rows)
-        assert (sums.num_rows, sums.num_missing, sums.is_whole()) == (
-            90,
-            int((rows.astype(int) < 0).sum()),
-            True,
-        )
-        np.testing.assert_array_equal(sums.rows(), rows)
-        seen = against_rows.vectors.seen(rows.astype(int))
-        L = np.where(seen, naive.node_values(CIRCUIT, rows.astype(int))[:, against_rows.nodes], 0.0)
-        found = sums.shown()
-        np.testing.assert_array_equal(found.counts, seen.sum(axis=0))
-        np.testing.assert_allclose(
-            found.means, L.sum(axis=0) / np.maximum(seen.sum(axis=0), 1), rtol=1e-12
-        )
-        pairs = found.pairs[np.ix_(found.groups, found.groups)]
-        np.testing.assert_allclose(pairs, seen.T.astype(int) @ seen.astype(int))
+def summed(test, rows, cuts=4, rng=0):
+    rng = np.random.default_rng(rng)
+    total = None
+    for part in np.array_split(rows, cuts):
+        own = row_sums.row_sums(test, part, rng, 0 if total is None else total.num_rows)
+        total = own if total is None else total + own
+    return total
 
 
 @pytest.mark.parametrize("kept", [20_000, 25])
-@pytest.mark.parametrize("distinct", [2**20, 1])
-def test_totals_of_parts_add_up(against_rows, distinct, kept, monkeypatch):
-    monkeypatch.setattr(row_sums, "MOST_DISTINCT", distinct)
+def test_sums_are_over_the_rows_that_show_a_node(against_rows, kept, monkeypatch):
     monkeypatch.setattr(row_sums, "MOST_PAIRED", kept)
+    numbers = np.random.default_rng(0).random(90)
     for rows in (ROWS, HOLED, ROWS.astype(np.uint8)):
-        parts = [RowSums(against_rows, part=i) for i in range(3)]
-        for part, own in zip(parts, np.array_split(rows, [20, 70]), strict=True):
-            part.add(own)
-        first, second, third = (pickle.loads(pickle.dumps(part.totals())) for part in parts)
-        for total in ((first + second) + third, first + (second + third)):
-            together, whole = RowSums.of(against_rows, total), summed(against_rows, rows)
-            assert (together.num_rows, together.num_missing) == (whole.num_rows, whole.num_missing)
-            assert together.is_whole() == (kept > 90)
-            chosen = together.rows()
-            assert len(chosen) == min(kept, 90)
+        seen = against_rows.vectors.seen(rows.astype(int))
+        L = np.where(seen, naive.node_values(CIRCUIT, rows.astype(int))[:, against_rows.nodes], 0.0)
+        for cuts in (4, [20, 70], 1):
+            sums = pickle.loads(pickle.dumps(summed(against_rows, rows, cuts)))
+            assert (sums.num_rows, sums.num_missing, sums.is_whole) == (
+                90,
+                int((rows.astype(int) < 0).sum()),
+                kept > 90,
+            )
+            smallest = np.sort(np.argsort(numbers)[:kept])
+            np.testing.assert_array_equal(sums.rows, rows[smallest])
+            found = sums.shown(against_rows.vectors)
+            np.testing.assert_array_equal(found.counts, seen.sum(axis=0))
+            np.testing.assert_allclose(
+                found.means, L.sum(axis=0) / np.maximum(seen.sum(axis=0), 1), rtol=1e-12
+            )
+            pairs = found.pairs[np.ix_(found.groups, found.groups)]
             if kept > 90:
-                np.testing.assert_array_equal(chosen, rows)
-            found, expected = together.shown(), whole.shown()
-            np.testing.assert_array_equal(found.counts, expected.counts)
-            np.testing.assert_allclose(found.means, expected.means, rtol=1e-12)
+                np.testing.assert_allclose(pairs, seen.T.astype(int) @ seen.astype(int))
             # sampled pairs beside exact counts had been no matrix of counts
-            np.testing.assert_array_equal(found.pairs.diagonal()[found.groups], found.counts)
+            np.testing.assert_array_equal(pairs.diagonal(), found.counts)
             np.testing.assert_allclose(found.pairs, found.pairs.T)
             assert np.linalg.eigvalsh(found.pairs)[0] > -1e-9 * found.pairs.max()
-    numbers = [
-        np.random.default_rng([0, 2, part] if part else [0, 2]).random(size)
-        for part, size in enumerate((20, 50, 20))
-    ]
-    smallest = np.sort(np.argsort(np.concatenate(numbers))[:kept])
-    np.testing.assert_array_equal(
-        chosen, rows[smallest]
-    )  # those that have the smallest numbers of all parts
 
 
 def test_holes_are_filled_where_the_reference_is_the_circuit():
     sums = summed(HLDTest(CIRCUIT, rng=0), HOLED)
     assert sums.num_missing == (HOLED < 0).sum()
-    assert sums.rows().min() >= 0
-    np.testing.assert_array_equal(sums.rows()[HOLED >= 0], HOLED[HOLED >= 0])
+    assert sums.rows.min() >= 0
+    np.testing.assert_array_equal(sums.rows[HOLED >= 0], HOLED[HOLED >= 0])

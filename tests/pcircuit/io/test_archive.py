@@ -230,34 +230,7 @@ def test_members_that_share_their_bytes(path):
     refused(path, "its members claim more bytes than the file has")
 
 
-def test_encrypted_members(path):
-    saved(path)
-    data = bytearray(path.read_bytes())
-    with zipfile.ZipFile(path) as archive:
-        start = archive.start_dir
-    data[6] |= 1  # the flag in the member itself and in the directory
-    data[start + 8] |= 1
-    path.write_bytes(data)
-    refused(path, "its member 'header.json' is damaged (")
-
-
 # -- damage --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.thorough
-def test_flipped_bytes_are_noticed_or_harmless(path):
-    saved(path)
-    data = path.read_bytes()
-    rng = np.random.default_rng(7)
-    refusals = 0
-    tried = rng.choice(len(data), size=1500, replace=False)
-    for at in tried:
-        changed = bytearray(data)
-        changed[at] ^= int(rng.integers(1, 256))
-        result = outcome(path, changed)
-        assert result is None or result == zoo.irregular_csr()  # dates and the like do not matter
-        refusals += result is None
-    assert refusals > len(tried) / 2
 
 
 def test_every_flipped_bit_of_the_contents_is_noticed(path):
@@ -315,12 +288,6 @@ def test_bad_arrays_are_not_written(path, name, array, error, message):
     with pytest.raises(error, match=re.escape(message)):
         write_archive(path, {"format": "x", "version": 1}, {name: array})
     assert os.listdir(path.parent) == []
-
-
-def test_arrays_of_any_dimensions_come_back(path):
-    for count in (0, 1, 32):
-        write_archive(path, {"format": "x", "version": 1}, {"a": np.ones((1,) * count)})
-        assert read_archive(path, "x", 1)[1]["a"].ndim == count
 
 
 NOT_PLAIN = {

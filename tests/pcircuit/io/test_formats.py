@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pcircuit
-from pcircuit import Circuit, InputRegion, VTree
+from pcircuit import VTree
 from pcircuit.io.graph import MOST_ENTRIES, SPARE_ENTRIES
 
 ZOO = zoo.all_circuits()
@@ -375,15 +375,6 @@ def test_indicators_of_many_categories_take_no_table_each(tmp_path):
     assert peak < 4 * 8 * WIDE
 
 
-@pytest.mark.parametrize("form", WRITERS)
-def test_the_largest_numbers_are_read_again(form, tmp_path):
-    write, read = WRITERS[form]
-    probs = [[np.finfo(float).max, 1.7e308, 1e300, 1e-300, 5e-324]]
-    circuit = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, probs)])
-    write(circuit, tmp_path / "a")
-    np.testing.assert_allclose(read(tmp_path / "a").regions[0].probs, probs, rtol=1e-12)
-
-
 @pytest.mark.parametrize("reader", [pcircuit.read_jpc, pcircuit.read_jlc])
 def test_a_flat_product_is_read_with_a_deep_v_tree(reader, tmp_path):
     V, (head, kind) = 1200, {"read_jpc": ("jpc", "P"), "read_jlc": ("jlc", "A")}[reader.__name__]
@@ -524,14 +515,6 @@ def test_every_kind_of_line(tmp_path):
     )
 
 
-def test_categories_that_no_unit_has_are_kept(tmp_path):
-    circuit = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.0, 0.75, 0.0]])])
-    pcircuit.write_spn(circuit, tmp_path / "a.spn")
-    assert (tmp_path / "a.spn").read_text().startswith("(4)\nv 0 0\nv 0 1\nv 0 2\nv 0 3\n+ 0 ")
-    assert pcircuit.read_spn(tmp_path / "a.spn").num_categories == (4,)
-    same_values(circuit, pcircuit.read_spn(tmp_path / "a.spn"))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -626,15 +609,6 @@ def test_inputs_that_smoothing_adds_are_bounded_by_the_size_of_the_file(monkeypa
         ValueError, match=r"line 113: children that lack variables would get more than 1000 inputs"
     ):
         read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc)
-
-
-def test_tables_that_sums_make_are_bounded_by_the_size_of_the_file(monkeypatch, tmp_path):
-    """Every "or" of literals makes a table of two entries, in a line of some 15 bytes."""
-    ors = 200
-    lines = ["jlc 1", "L 0 0 1", "L 1 0 -1", *(f"O {2 + i} 0 2 {1 + i} 0" for i in range(ors))]
-    monkeypatch.setattr("pcircuit.io.graph.SPARE_ENTRIES", 100)
-    circuit = read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc)
-    np.testing.assert_array_equal(circuit.regions[0].probs, [[1, ors]])
 
 
 @pytest.mark.parametrize("seed", range(4))

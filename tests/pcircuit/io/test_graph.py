@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from pcircuit import StructureError, VTree
-from pcircuit.io import graph as graph_module
 from pcircuit.io.graph import MOST_ENTRIES, SPARE_ENTRIES, Graph, circuit_of_graph
 
 
@@ -119,16 +118,6 @@ def test_products_between_the_factors_and_their_region_are_added(seed):
     )
 
 
-def test_a_flat_product_is_spread_over_a_deep_v_tree():
-    V = 1500  # deeper than Python's stack
-    graph = Graph()
-    coins = [graph.add_input(str(v), v, np.array([0.5, 0.25])) for v in range(V)]
-    circuit = circuit_of_graph(graph, graph.add_product("all", coins), VTree.right_linear(V))
-    assert circuit.vtree == VTree.right_linear(V)
-    assert circuit.num_units == V + 2 * (V - 1)
-    np.testing.assert_allclose(circuit.log_likelihood([[1] * V]), V * np.log(0.25))
-
-
 def chain(V, copies):
     """A graph of V variables in a chain, with so many units over each part of it, and its root."""
     graph = Graph()
@@ -137,14 +126,3 @@ def chain(V, copies):
         coin = graph.add_input(f"coin {v}", v, np.array([0.5, 0.5]))
         below = [graph.add_product(f"{v}.{k}", (coin, unit)) for k, unit in enumerate(below)]
     return graph, graph.add_sum("root", below, [1 / copies] * copies)
-
-
-def test_units_over_the_same_variables_share_one_scope(monkeypatch):
-    V = 4000
-    monkeypatch.setattr(graph_module, "MOST_SCOPES", V * V // 8)  # 2 V of them, half of V bits each
-    assert circuit_of_graph(*chain(V, 8)).num_variables == V
-    monkeypatch.setattr(graph_module, "MOST_SCOPES", V * V // 8 - V)
-    with pytest.raises(
-        StructureError, match=f"take more than {V * V // 8 - V} bytes, as in chains of some hundred"
-    ):
-        circuit_of_graph(*chain(V, 8))

@@ -1,13 +1,11 @@
 """Headers: what JSON leaves open is refused, and no header can fill the memory."""
 
-import functools
 import re
 
 import numpy as np
 import pytest
 from archives import pack, refused, saved
 
-from pcircuit import Circuit, InputRegion, Mixture, VTree, save, save_mixture
 from pcircuit.io.archive import read_archive, write_archive
 
 
@@ -173,20 +171,3 @@ def test_deep_headers_are_not_written(path):
 def test_bad_headers(path, text, message):
     pack(path, {**saved(path), "header.json": text})
     refused(path, message)
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (10**25, "the number 10000000000000000000... is not allowed"),
-        ({1: "a", "1": "b"}, "the name '1' twice"),
-    ],
-)
-def test_a_provenance_that_could_not_be_read_again_is_named(path, value, message):
-    coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
-    for write in (functools.partial(save, coin), functools.partial(save_mixture, Mixture([coin]))):
-        with pytest.raises(
-            ValueError, match=f"`provenance` must hold only what can be read again: .*{message}"
-        ):
-            write(path, provenance={"of": value})
-    assert not path.exists()

@@ -80,48 +80,6 @@ def test_units_that_are_constant_have_no_variance_and_no_covariances(seed):
     assert moments.trace_sq == pytest.approx(np.sum(covariance**2), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_selection_of_constants_has_no_variance_at_all(seed):
-    circuit, constant = zoo.with_constants(seed)
-    moments = exact_moments(circuit, np.flatnonzero(constant))
-    assert (moments.trace, moments.trace_sq) == (0, 0)
-    assert not moments.covariance().any()
-    assert not moments.eigenvalues().any()
-
-
-def test_products_that_are_constant_where_their_factors_depend_on_each_other():
-    """x and y are always equal, and p(x) r(y) is 2/9 for both values."""
-    indicators = np.eye(2)
-    tables = [np.vstack([indicators, [1 / 3, 2 / 3]]), np.vstack([indicators, [2 / 3, 1 / 3]])]
-    circuit = Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, tables[0]),
-            InputRegion(1, tables[1]),
-            InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.4, 0.6, 0.0]]),
-        ],
-    )
-    moments = exact_moments(circuit, [8])
-    assert moments.mean[0] == pytest.approx(2 / 9, rel=rounding_errors(circuit, [8])[0])
-    assert moments.trace == 0
-
-
-@pytest.mark.parametrize("off", [0.0, 1e-10, -1e-10])
-def test_variables_of_one_category_are_constant_also_where_sums_are_off(off):
-    ones = InputRegion(0, [[1.0 + off], [1.0], [1.0 - off]])
-    circuit = Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            ones,
-            InputRegion(1, [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]),
-            InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.2, 0.3, 0.5 + off]]),
-        ],
-    )
-    np.testing.assert_array_equal(
-        exact_moments(circuit, [0, 1, 2, 3]).diagonal() == 0, [True, True, True, False]
-    )
-
-
 @pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_units_that_vary_a_little_keep_their_variance(step):
     """An input that varies by a relative 1e-12 is not constant: its variance is right to 1e-3 and better."""

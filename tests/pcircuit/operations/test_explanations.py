@@ -4,7 +4,6 @@ import itertools
 
 import naive
 import numpy as np
-import odd_circuits
 import pytest
 import scipy.sparse
 import zoo
@@ -62,22 +61,6 @@ def test_the_state_that_is_left_has_all_of_the_posterior_however_far_behind():
         np.testing.assert_allclose(part, flow, rtol=1e-12)
 
 
-def test_posteriors_of_tiny_and_zero_parameters_are_flows():
-    """Also where units are impossible that nothing uses."""
-    for number in range(300):
-        family, circuit = odd_circuits.draw(number)
-        if family in odd_circuits.LARGE:
-            continue
-        rng = np.random.default_rng(number)
-        rows = odd_circuits.rows_for(circuit, rng, 4)
-        for row in rows[np.isfinite(pcircuit.log_likelihood(circuit, rows))]:
-            for part, flow in zip(
-                pcircuit.latent_posterior(circuit, row), flows_of_units(circuit, row), strict=True
-            ):
-                assert part.sum() == pytest.approx(1, rel=1e-9)
-                np.testing.assert_allclose(part, flow, rtol=1e-9, atol=1e-12)
-
-
 def plain_shapley(circuit, row):
     V = len(row)
     value = {}
@@ -116,9 +99,3 @@ def test_shapley_values_are_means_over_all_orders(name, monkeypatch):
 def test_missing_entries_have_no_share():
     row = np.array([0, -1])
     assert pcircuit.shapley_values(ZOO["two_coins"], row)[0][1] == 0
-
-
-def test_shares_of_a_circuit_that_is_not_normalised_sum_to_the_normalised_log_likelihood():
-    leaf = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[2.0, 6.0]])])
-    assert pcircuit.shapley_values(leaf, [0])[0][0] == pytest.approx(np.log(2 / 8), rel=1e-14)
-    assert "less the logarithm of the circuit's total" in pcircuit.shapley_values.__doc__

@@ -40,23 +40,6 @@ def test_expectations_and_covariances_are_sums_over_states(name):
     )
 
 
-def test_covariances_beyond_doubles_are_infinite_and_not_nan():
-    coin, up, down, same, large, nothing = (
-        Circuit(VTree([-1], [0]), [InputRegion(0, [row])])
-        for row in (
-            [0.5, 0.5],
-            [2e200, 1e200],
-            [1e200, 2e200],
-            [1e200, 1e200],
-            [1e308] * 2,
-            [0.0, 0.0],
-        )
-    )
-    assert pcircuit.variance(coin, up) == pcircuit.covariance(coin, up, up) == np.inf
-    assert pcircuit.covariance(coin, up, down) == -np.inf
-    assert pcircuit.covariance(coin, same, same) == pcircuit.covariance(coin, large, nothing) == 0
-
-
 @pytest.mark.parametrize(
     "powers", [(-700, 700), (-1400, 1390), (900, -1800), (-600, 1500), (1020, 1)]
 )
@@ -116,36 +99,11 @@ def test_circuits_that_count_are_indicators(name):
         ([[0, 1], [0, 1]], 1.5, (TypeError, ValueError), "`values` must be whole numbers"),
         (3, {1}, TypeError, "must be a sequence of arrays"),
         (np.array(3), {1}, TypeError, "must be a sequence of arrays"),
-        ([[0, 1], [0, 1]], 1, ValueError, "`values` must be whole numbers .*, found 1"),
-        (
-            [[0, 1], [0, 1]],
-            [[]],
-            ValueError,
-            r"`values` must be whole numbers .*, found \[\[\]\]",
-        ),
-        (
-            [[0, 1], [0, 1]],
-            [[1]],
-            ValueError,
-            r"`values` must be whole numbers .*, found \[\[1\]\]",
-        ),
         (
             [[2**62, 0], [2**62, 0]],
-            [-(2**63)],
-            ValueError,
-            r"sums between -2\*\*62 and 2\*\*62, found .* 92233720368547758",
-        ),
-        (
-            [[-(2**61), 0], [-(2**61), -(2**61) - 1]],
             [0],
             ValueError,
-            r"sums between -2\*\*62 and 2\*\*62",
-        ),
-        (
-            np.array([[2**63, 0], [0, 1]], "u8"),
-            [0],
-            ValueError,
-            "`functions` must be whole numbers, .*, found 92233",
+            "numbers up to 1000000000000 in size, .*, found",
         ),
     ],
 )
@@ -156,9 +114,7 @@ def test_bad_counts_get_one_sentence(functions, values, error, message):
         pcircuit.sum_indicator(ZOO["two_coins"], [[0, 1]] * 2, {1})
 
 
-@pytest.mark.parametrize(
-    "values", [range(0), range(3, -3, -2), range(-(2**70), 2**70, 3), range(2**64, 2**65)]
-)
+@pytest.mark.parametrize("values", [range(0), range(3, -3, -2)])
 def test_a_range_is_the_list_of_its_values(values):
     tree, functions = VTree.balanced(3), [[-1, 2]] * 3
     listed = [value for value in range(-3, 7) if value in values]
@@ -223,14 +179,6 @@ def test_what_is_exact_where_is_what_the_table_says(name):
     assert found == ["few" in says, "deterministic" in says, False]
 
 
-def test_drawn_mutual_information_lies_within_its_error(monkeypatch):
-    exact = pcircuit.mutual_information(FEW, [0, 1], [2, 3]).value
-    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
-    found = pcircuit.mutual_information(FEW, [0, 1], [2, 3], num_samples=4000, rng=0)
-    assert found.method == "monte-carlo"
-    assert abs(found.value - exact) < 4.5 * found.error  # 7e-6
-
-
 @pytest.mark.parametrize("name", ZOO)
 def test_linear_functions_have_their_moments_and_distribution(name):
     circuit, rng = ZOO[name], np.random.default_rng(4)
@@ -253,7 +201,7 @@ def test_linear_functions_are_checked():
         pcircuit.linear_moments(circuit, [[0, 1]])
     with pytest.raises(ValueError, match="must hold whole numbers"):
         pcircuit.sum_distribution(circuit, [[0, 0.5], [0, 1]])
-    with pytest.raises(ValueError, match="2 finite numbers for variable 1"):
+    with pytest.raises(ValueError, match=r"2 numbers up to 1e\+150 in size for variable 1"):
         pcircuit.linear_moments(circuit, [[0, 1], [0, np.nan]])
     with pytest.raises(ValueError, match="expected at most 1000000"):
         pcircuit.sum_distribution(circuit, [[0, 10**7], [0, 1]])
@@ -271,78 +219,13 @@ def coins(V):
     )
 
 
-@pytest.mark.parametrize(
-    "functions",
-    [
-        [[2**62, 2**62 + 1], [0, 0]],
-        [[2**53, 2**53 + 1], [0, 1]],
-        [[2**63, 2**63], [0, 1]],
-        [[0, 0], [-(2**53), 0]],
-        [[0, 0], [-(2**53) - 1, -(2**53)]],
-        [[0.0, 1e300], [0, 1]],
-        [[10**25, 0], [0, 1]],
-    ],
-)
-def test_numbers_that_doubles_do_not_hold_are_refused(functions):
-    with pytest.raises(
-        ValueError, match=r"between -2\*\*53 and 2\*\*53, .*, found .* for variable [01]: subtract"
-    ):
-        pcircuit.sum_distribution(coins(2), functions)
-
-
-def test_the_largest_numbers_are_exact():
-    most = 2**53 - 1
-    for functions in (
-        [[most - 1, most], [0, 1]],
-        [[-most, -most + 1], [most, most - 1]],
-        [[-most, -most], [0, 1]],
-    ):
-        support, law = pcircuit.sum_distribution(coins(2), functions)
-        expected = {}
-        for i in range(2):
-            for j in range(2):
-                total = functions[0][i] + functions[1][j]
-                expected[total] = expected.get(total, 0) + [0.25, 0.75][i] * [0.25, 0.75][j]
-        assert dict(zip(support.tolist(), law.tolist(), strict=True)) == pytest.approx(
-            expected, rel=1e-15
-        )
-
-
-def test_sums_beyond_64_bits_are_refused():
-    most, V = 2**53 - 1, 600
-    support, law = pcircuit.sum_distribution(
-        coins(V), [[most, most - 1]] * 500 + [[0, 0]] * (V - 500)
-    )
-    assert (int(support[0]), int(support[-1])) == (500 * (most - 1), 500 * most)
-    assert law.sum() == pytest.approx(1, rel=1e-12)
-    for sign in (-1, 1):
-        with pytest.raises(ValueError, match=r"must have sums between -2\*\*62 and 2\*\*62"):
-            pcircuit.sum_distribution(coins(V), [[sign * most, sign * (most - 1)]] * V)
-
-
-def test_moments_of_sums_beyond_doubles_are_refused_and_not_nan():
-    """A constant of 3.4e308 had the mean inf and the variance nan."""
-    for functions in ([[1.7e308, 1.7e308], [1.7e308, 1.7e308]], [[0, 1e308], [-1e308, 0]]):
-        with pytest.raises(
-            ValueError,
-            match=r"`functions` must have sums below 2\*\*1023 in size, found numbers that",
-        ):
-            pcircuit.linear_moments(coins(2), functions)
-    mean, variance = pcircuit.linear_moments(coins(2), [[4e307, 4e307], [0, 4e307]])
-    assert mean == pytest.approx(7e307, rel=1e-15)
-    assert variance == np.inf
-    assert pcircuit.linear_moments(coins(2), [[4e307, 4e307], [4e307, 4e307]]) == (8e307, 0.0)
-
-
-def test_what_never_happens_does_not_count_however_large_it_is():
-    leaf = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5, 0.0]])])
-    assert pcircuit.linear_moments(leaf, [[0, 2, 1e200]]) == (1.0, 1.0)
-    pair = Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]),
-            InputRegion(1, [[1.0]]),
-            InnerRegion([[0, 0], [1, 0]], [[1.0, 0.0]]),
-        ],
-    )
-    assert pcircuit.linear_moments(pair, [[0, 2, 1e200], [0]]) == (1.0, 1.0)
+def test_numbers_of_a_size_that_loses_digits_are_refused():
+    for functions in ([[10**12 + 1, 0], [0, 0]], [[0, 0], [-1e13, 0]]):
+        with pytest.raises(ValueError, match=r"up to 1e\+12 in size for variable [01]"):
+            pcircuit.sum_distribution(coins(2), functions)
+    with pytest.raises(ValueError, match=r"up to 1e\+150 in size for variable 0"):
+        pcircuit.linear_moments(coins(2), [[0, 1e151], [0, 0]])
+    support, law = pcircuit.sum_distribution(coins(2), [[10**12 - 1, 10**12], [10**12, 10**12]])
+    assert support.tolist() == [2 * 10**12 - 1, 2 * 10**12]
+    assert law == pytest.approx([0.25, 0.75], rel=1e-15)
+    assert pcircuit.linear_moments(coins(2), [[1e150] * 2, [1e150] * 2]) == (2e150, 0.0)

@@ -51,21 +51,6 @@ def test_equals_the_sum_over_states(name):
             assert marginal.is_normalized == circuit.is_normalized or not circuit.is_normalized
 
 
-@pytest.mark.parametrize("name", zoo.circuits())
-def test_equals_the_likelihood_with_missing_entries(name):
-    circuit = ALL[name]
-    keep = list(range(0, circuit.num_variables, 2))
-    marginal = marginalize(circuit, keep=keep)
-    states = naive.states(marginal)
-    rows = np.full((len(states), circuit.num_variables), -1)
-    rows[:, keep] = states
-    expected = log_likelihood(circuit, rows)
-    possible = expected > -np.inf
-    found = log_likelihood(marginal, states)
-    np.testing.assert_array_equal(found > -np.inf, possible)
-    np.testing.assert_allclose(found[possible], expected[possible], rtol=1e-12, atol=1e-13)
-
-
 def test_long_chains():
     V, rng = 1500, np.random.default_rng(0)
     vtree = VTree.right_linear(V)
@@ -115,14 +100,6 @@ def test_errors():
 
 
 ZOO = zoo.circuits()
-
-
-@pytest.mark.parametrize("pairs", [3, np.array(3)])
-def test_pairs_are_a_listing(pairs):
-    with pytest.raises(
-        TypeError, match=r"`pairs` must be pairs of different variables out of 0\.\.1, found"
-    ):
-        pcircuit.pairwise_tables(ZOO["two_coins"], pairs)
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -87,23 +87,6 @@ def test_bounds_enclose_the_maximum_wherever_the_search_ends(name, limit):
     assert found.upper_bound >= largest - 1e-12
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_dive_cut_short_gives_a_state_and_a_bound(seed):
-    circuit = pcircuit.rat_spn([3] * 60, num_units=6, depth=4, rng=seed)
-    at_once, cut, whole = (
-        pcircuit.most_probable_state(circuit, max_evaluations=limit) for limit in (1, 179, 181)
-    )
-    assert cut.num_evaluations == 178  # of 181 for the whole of it: one variable is missing
-    assert cut.log_likelihood == pytest.approx(
-        log_likelihood(circuit, cut.state[None])[0], rel=1e-12
-    )
-    assert cut.log_likelihood > at_once.log_likelihood
-    for found in (cut, whole):
-        assert (
-            at_once.log_likelihood < found.log_likelihood <= found.upper_bound < at_once.upper_bound
-        )
-
-
 def test_a_thousand_variables_stay_in_the_range_of_doubles():
     """Two products with the same best state: its value is the first bound, 1.5^V above what a row sums to."""
     V, rng = 1500, np.random.default_rng(0)

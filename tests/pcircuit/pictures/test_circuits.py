@@ -12,14 +12,11 @@ from picture_parts import boxes, of_kind, row_of, texts
 import pcircuit
 from pcircuit import Circuit, InputRegion, VTree, plot_vtree
 from pcircuit.pictures.circuits import (
-    MOST_DRAWN,
     circuit_scene,
     regions_scene,
-    variable_names,
     vtree_scene,
 )
-from pcircuit.pictures.scene import FITS, Curve, Disc, Text
-from pcircuit.pictures.units import units_scene
+from pcircuit.pictures.scene import Curve, Disc, Text
 
 ZOO = zoo.circuits()
 
@@ -109,46 +106,6 @@ def test_pages_are_well_formed_and_load_nothing(name, tmp_path):
     )
 
 
-def coins(num_units):
-    """One variable with so many units, less three, below a root of one sum and one product, and one more variable."""
-    return Circuit(
-        VTree.balanced(2),
-        [
-            InputRegion(0, np.full((num_units - 3, 2), 0.5)),
-            InputRegion(1, [[1.0]]),
-            pcircuit.InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
-
-
-def test_detail_decides_between_units_and_regions():
-    labels = ["0", "1"]
-    small, large = coins(29), coins(30)  # of 44 pixels each
-    row = np.array([0, -1])
-    assert units_scene(small, None, labels).width <= FITS < units_scene(large, None, labels).width
-    for circuit, given, detail, expected in (
-        (small, None, "auto", units_scene(small, None, labels)),
-        (large, None, "auto", regions_scene(large, labels)),
-        (large, row, "auto", units_scene(large, row, labels)),
-        (large, None, "units", units_scene(large, None, labels)),
-        (small, None, "regions", regions_scene(small, labels)),
-        (coins(MOST_DRAWN + 1), None, "auto", regions_scene(coins(MOST_DRAWN + 1), labels)),
-    ):
-        assert circuit_scene(circuit, given, None, detail) == expected
-
-
-@pytest.mark.parametrize("row", [None, [0, -1]])
-def test_at_most_4000_units_are_drawn_and_the_error_says_what_can_be(row):
-    circuit = coins(MOST_DRAWN + 1)
-    with pytest.raises(
-        ValueError,
-        match=r"^`circuit` has 4001 units, and at most 4000 are drawn one by one: "
-        r"`pcircuit\.plot_circuit\(circuit, detail='regions'\)` draws a box for each",
-    ):
-        circuit_scene(circuit, row, None, "units")
-    assert len(boxes(circuit_scene(circuit, None, None, "regions"))) == 3
-
-
 ZOO = zoo.circuits()
 
 
@@ -175,21 +132,6 @@ def test_every_node_is_drawn_once_with_a_line_to_the_node_above(name):
 
 
 @pytest.mark.parametrize(
-    ("names", "expected"),
-    [
-        (None, ["0", "1"]),
-        (("age", 7), ["age", "7"]),
-        (np.array(["a", "b"]), ["a", "b"]),
-        (["x" * 24, "y" * 25], ["x" * 24, "y" * 23 + "…"]),
-        ({"a": 1, "b": 2}, ["a", "b"]),
-        (iter("ab"), ["a", "b"]),
-    ],
-)
-def test_names_are_given_or_numbers(names, expected):
-    assert variable_names(2, names) == expected
-
-
-@pytest.mark.parametrize(
     ("names", "error", "message"),
     [
         ("ab", TypeError, "`names` must be a sequence of names, one for each variable, found 'ab'"),
@@ -213,11 +155,6 @@ def test_other_names_are_refused(names, error, message, ax):
     assert str(caught.value) == message
 
 
-def test_other_things_are_no_vtrees():
-    with pytest.raises(TypeError, match=r"`vtree` must be a pcircuit\.VTree, found Circuit"):
-        vtree_scene(ZOO["two_coins"])
-
-
 def labels_of(circuit):
     return [f"x{v}" for v in range(circuit.num_variables)]
 
@@ -238,21 +175,6 @@ def test_each_region_has_a_box_with_its_numbers_of_units(name):
         assert 0 <= box.y < box.y + box.height <= scene.height
         assert word.x == pytest.approx(box.x + box.width / 2)
         assert box.y < word.y < box.y + box.height
-
-
-@pytest.mark.parametrize("name", ["two_coins", "nary", "unary", "deep_chain", "one_region"])
-def test_a_line_joins_each_region_to_the_one_above(name):
-    circuit = ZOO[name]
-    scene = regions_scene(circuit, labels_of(circuit))
-    middle = {box.key: (box.x + box.width / 2, box.y + box.height / 2) for box in boxes(scene)}
-    lines = of_kind(scene, Curve)
-    assert [line.key for line in lines] == [
-        f"r{r} r{circuit.vtree.parent(r)}" for r in range(circuit.num_regions - 1)
-    ]
-    for line in lines:
-        below, above = line.key.split()
-        assert ((line.x, line.y), (line.x2, line.y2)) == (middle[above], middle[below])
-        assert (line.region, line.below) == (int(above[1:]), int(below[1:]))
 
 
 @pytest.mark.thorough

@@ -1,7 +1,5 @@
 """EM while it learns: the log-likelihood after each epoch, how far parameters move, and a page to go through."""
 
-import re
-
 import numpy as np
 import pytest
 import zoo
@@ -9,7 +7,7 @@ import zoo
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 from pcircuit.pictures.circuits import vtree_scene
-from pcircuit.pictures.scene import VERMILLION, page
+from pcircuit.pictures.scene import page
 
 ZOO = zoo.circuits()
 COINS = ZOO["two_coins"]
@@ -74,15 +72,6 @@ def test_the_other_axis_has_the_largest_change_of_any_parameter(ax):
     assert ax.lines[0].get_xdata().tolist() == [0, 1, 2, 3]
 
 
-def test_what_falls_counts_as_what_rises(ax):
-    high, low = (
-        Circuit(VTree([-1], [0]), [InputRegion(0, [table])])
-        for table in ([0.6, 0.2, 0.2], [0.2, 0.4, 0.4])
-    )
-    pcircuit.plot_learning([high, low, high], [[0]], ax=ax)
-    assert ax.figure.axes[1].lines[0].get_ydata() == pytest.approx([0.4, 0.4])
-
-
 OTHER_TREE = Circuit(
     VTree.from_nested([1, 0]), [COINS.regions[1], COINS.regions[0], COINS.regions[2]]
 )
@@ -135,20 +124,3 @@ def test_what_are_no_steps_of_em_on_rows_is_refused(circuits, data, error, messa
     with pytest.raises(error, match=message):
         pcircuit.write_learning_html(circuits, tmp_path / "a.html", data=data)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_page_with_a_row_says_that_lines_are_its_flow(tmp_path):
-    steps, pages = (
-        [COINS, moved([[0.7, 0.3], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], [[0.25, 0.75]])],
-        [],
-    )
-    for row in (None, [0, -1]):
-        pcircuit.write_learning_html(steps, tmp_path / "a.html", row=row, names=["rain", "wind"])
-        pages.append((tmp_path / "a.html").read_text(encoding="utf-8"))
-    assert "lines are as strong as their weights" in pages[0]
-    assert VERMILLION not in pages[0]
-    assert "orange lines are as strong as the row&#x27;s flow" in pages[1]
-    assert VERMILLION in pages[1]
-    for text in pages:
-        assert re.findall(r'data-label="([^"]*)"', text) == ["epoch 0", "epoch 1"]
-        assert text.count(">rain</text>") == 2

@@ -38,16 +38,6 @@ def test_eigenvalues_are_those_of_numpy_and_shares_end_at_one(ax):
     assert ax.get_title() == f"effective directions: {directions:.1f} of {number}"
 
 
-def test_one_unit_is_one_direction(ax):
-    """A coin of 0.8: its likelihood is 0.8 or 0.2, with variance 0.8 x 0.2 x 0.6^2."""
-    moments = pcircuit.exact_moments(coin(0.8))
-    pcircuit.plot_eigenvalues(moments, ax=ax)
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.0576], rtol=1e-12)
-    assert ax.get_title() == "effective directions: 1.0 of 1"
-    drawn = pcircuit.plot_covariance(moments, ax=Figure().add_subplot()).get_images()[0]
-    np.testing.assert_allclose(drawn.get_array(), [[0.0576]], rtol=1e-12)
-
-
 @pytest.mark.parametrize("p", [0.5, 1.0])
 def test_units_that_do_not_vary_are_drawn_too(p, ax):
     moments = pcircuit.exact_moments(coin(p))
@@ -59,19 +49,6 @@ def test_units_that_do_not_vary_are_drawn_too(p, ax):
             FigureCanvasAgg(drawn.figure).draw()
     assert ax.get_title() == "effective directions: 0.0 of 0"
     assert other.get_images()[0].get_array().tolist() == [[0.0]]
-
-
-def test_lines_separate_the_regions_of_chosen_units():
-    circuit = ZOO["two_coins"]
-    for nodes, edges in (
-        (np.arange(7), [1.5, 3.5]),
-        (np.array([0, 2, 3, 6]), [0.5, 2.5]),
-        (np.array([4, 6]), []),
-    ):
-        ax = Figure().add_subplot()
-        pcircuit.plot_covariance(pcircuit.exact_moments(circuit, nodes), ax=ax)
-        assert [line.get_ydata()[0] for line in ax.lines[::2]] == edges
-        assert [line.get_xdata()[0] for line in ax.lines[1::2]] == edges
 
 
 def test_other_things_and_too_many_units_are_refused(ax, monkeypatch):

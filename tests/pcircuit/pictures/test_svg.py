@@ -3,11 +3,9 @@
 import re
 import xml.etree.ElementTree as ET
 
-import pytest
-
 from pcircuit import VTree
 from pcircuit.pictures.circuits import vtree_scene
-from pcircuit.pictures.scene import LEAST_WIDTH, Box, Curve, Disc, Scene, Text, page, svg
+from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text, page, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 SHAPES = (
@@ -76,26 +74,6 @@ def test_each_shape_is_an_element_with_its_place_and_colours():
     assert text.text == "x < y & z"
 
 
-def test_places_in_the_widest_pictures_are_not_rounded_to_pixels():
-    """A circuit of 4,000 units takes up to 176,000 pixels; five digits would put its units to multiples of ten."""
-    x = 123456.75
-    far = Curve(123456.25, 1, 123500.75, 9), Box(x, 1, 20000.5, 9), Disc(x, 1, 5), Text(x, 1, "a")
-    root, (path, rect, circle, text) = elements(Scene(176000.25, 10, far, ""))
-    assert path.get("d") == "M123456.25 1C123456.25 5 123500.75 5 123500.75 9"
-    assert (rect.get("x"), rect.get("width"), circle.get("cx"), text.get("x")) == (
-        "123456.75",
-        "20000.5",
-        "123456.75",
-        "123456.75",
-    )
-    assert (root.get("width"), root.get("viewBox")) == ("176000.25", "0 0 176000.25 10")
-
-
-@pytest.mark.parametrize("width", [300, LEAST_WIDTH, 5000.5])
-def test_wide_pictures_are_squeezed_to_a_least_width_and_small_ones_never(width):
-    assert f"min-width: {min(width, LEAST_WIDTH)}px" in svg(Scene(width, 10, (), ""))
-
-
 def test_signs_that_no_xml_holds_are_replaced():
     scene = vtree_scene(VTree.balanced(2), ["a\x00b", "\ud800"])
     assert "\ufffd" in svg(scene)
@@ -118,9 +96,3 @@ def test_pages_of_several_scenes_have_a_slider_and_show_the_first():
     assert [text.index(f">{word}</text>") for word in ("one", "two", "three")] == sorted(
         text.index(f">{word}</text>") for word in ("one", "two", "three")
     )
-
-
-def test_a_page_of_one_scene_has_no_slider():
-    body = page([Scene(10, 10, (), "")], [""], "t", "x").partition("<script>")[0]
-    assert 'id="step"' not in body
-    assert "hidden" not in body.partition("<body>")[2]
