@@ -155,19 +155,15 @@ def _batches(
     if args.groups is None:
         yield from _blocks(lines, every, every, encoder, options)
         return
-    held, group = list[list[str]](), None
-    for dialect, (row,) in _blocks(lines, MANY, 1, encoder, options):
-        cell = _group(row, dialect, args.groups, options)
-        if held and cell != group:
-            yield dialect, held
-            held = []
-        group = cell
-        held.append(row)
-    if held:
-        yield dialect, held
+    single = ((dialect, row) for dialect, (row,) in _blocks(lines, MANY, 1, encoder, options))
+    for _, batch in itertools.groupby(
+        single, lambda one: _group(one[0], one[1], args.groups, options)
+    ):
+        dialects, rows = zip(*batch, strict=True)
+        yield dialects[-1], list(rows)
 
 
-def _group(row: list[str], dialect: Dialect, name: str, options: ReadOptions) -> str:
+def _group(dialect: Dialect, row: list[str], name: str, options: ReadOptions) -> str:
     """The group of a row; ValueError if there is no such column, or the row has none."""
     if name not in dialect.names:
         raise ValueError(
