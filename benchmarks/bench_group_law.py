@@ -121,7 +121,7 @@ class Held:
 
     def among(self, picked: np.ndarray) -> GroupReference:
         """The reference of some of the groups."""
-        every = self.judge.groups
+        every = self.judge.reference
         return GroupReference(
             every.counts[picked], every.means[:, picked], every.within, every.fill
         )
@@ -133,9 +133,9 @@ def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
     statistics, metrics = judge.statistics, judge.inner.calibration.metrics
     for trial in range(TRIALS):
         batch, *picked = rng.choice(len(held.tables), G + 1, replace=False)
-        groups, T = held.among(np.array(picked)), int(judge.groups.counts[batch])
+        groups, T = held.among(np.array(picked)), int(judge.reference.counts[batch])
         center, differences, sizes, _ = groups.compared(T)
-        means = np.vstack([judge.groups.means[-1, batch], center + differences])
+        means = np.vstack([judge.reference.means[-1, batch], center + differences])
         own, further = np.split(means, [judge.inner.vectors.size], axis=1)
         t = statistics.distances(further, np.append(T, sizes))
         odd = Deviations(t, statistics.parts, statistics.num_parts)

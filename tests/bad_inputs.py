@@ -248,9 +248,6 @@ OWN = {
     "pcircuit.fit_em": DISTRIBUTION
     | EM
     | {
-        "steps": ("None", ["3", "'a'"]),
-        "watch": ("None", ["3", "'a'"]),
-        "keywords": UNKNOWN,
         "rng": ARGUMENTS["rng"],
     },
     "pcircuit.fit_mixture": {"mixture": ("mixed", "model")},
@@ -287,14 +284,6 @@ OWN = {
         "second": ("rows", ["None", "[]", "[0, 1]", "[['a', 'b']]"]),
     },
     "hld.baselines.median_bandwidth": {"rows": ("rows", ["None", "[]", "[['a', 'b']]"])},
-    "hld.baselines.mean_difference": {
-        "reference": ("[0.5, 1.0]", "sample"),
-        "batch": ("[0.5]", "sample"),
-    },
-    "hld.baselines.typicality": {
-        "log_likelihoods": ("[-1.0]", "sample"),
-        "entropy": ("1.0", ["None", "nan", "'a'", "1j"]),
-    },
     "hld.gchi2.prepare": LAW | {"noncentralities": UNKNOWN},
     **{f"hld.gchi2.{name}": LAW for name in ("cdf", "sf", "logsf", "sf_with_error")},
     "hld.gchi2.isf": LAW,

@@ -86,6 +86,9 @@ ROOMS = {  # as in docs/architecture.md
 # modules beside the folders that are a floor of their own
 TOP = {"hld.__main__"}
 NUMBA = {"pcircuit/kernels"}
+PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
+
+
 # -- imports -------------------------------------------------------------------------------------------------
 
 
@@ -139,7 +142,7 @@ def imported_modules(path, **options):
     for _, name in imports(path, **options):
         owner, _, attribute = name.partition(".")
         name = (
-            f"{owner}.{PACKAGES[package]._HOME.get(attribute, attribute)}"
+            PACKAGES[package]._HOME.get(attribute, f"{owner}.{attribute}")
             if owner == package
             else ""
         )

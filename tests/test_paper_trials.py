@@ -150,12 +150,9 @@ def test_scalar_rejections_are_those_of_the_baselines(circuit):
     for name, statistics in (
         (
             "RootLL",
-            [
-                baselines.mean_difference(log_p[a], log_p[b])
-                for a, b in zip(reference, index, strict=True)
-            ],
+            [abs(log_p[a].mean() - log_p[b].mean()) for a, b in zip(reference, index, strict=True)],
         ),
-        ("Typicality", [baselines.typicality(log_p[b], -log_p.mean()) for b in index]),
+        ("Typicality", [abs(log_p.mean() - log_p[b].mean()) for b in index]),
     ):
         pvalues = (
             1 + (nulls.null(10)[name][None] >= np.array(statistics)[:, None]).sum(axis=1)

@@ -94,9 +94,11 @@ def modules(package: str) -> dict[str, list[str]]:
     module = importlib.import_module(package)
     homes: dict[str, list[str]] = {}
     for name in sorted(module.__all__, key=lambda name: (name[0].islower(), name)):
-        if name in module._HOME:
-            homes.setdefault(module._HOME[name], []).append(name)
-    for home in getattr(module, "_MODULES", {}).values():
+        owner, _, home = module._HOME[name].partition(".")
+        if owner == package and name not in module._MODULES:
+            homes.setdefault(home, []).append(name)
+    for one in module._MODULES:
+        home = f"{module._HOME[one]}.{one}".partition(".")[2]
         part = importlib.import_module(f"{package}.{home}")
         names = getattr(part, "__all__", vars(part))
         own = [n for n in names if not n.startswith("_") and callable(getattr(part, n))]

@@ -5,12 +5,10 @@ from hld.baselines.peers import (
     BaselineTest,
     dropout_scores,
     dropout_test,
-    mean_difference,
     median_bandwidth,
     mmd_squared,
     mmd_test,
     root_likelihood_test,
-    typicality,
     typicality_test,
 )
 from hld.laws.ranks.monte_carlo import rejection_threshold
@@ -20,12 +18,10 @@ __all__ = [
     "BaselineTest",
     "dropout_scores",
     "dropout_test",
-    "mean_difference",
     "median_bandwidth",
     "mmd_squared",
     "mmd_test",
     "rejection_threshold",
     "root_likelihood_test",
-    "typicality",
     "typicality_test",
 ]

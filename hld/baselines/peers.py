@@ -10,12 +10,8 @@ Each compares a batch y_1..y_T with the circuit by one number,
 and rejects when that number is large among those of batches drawn from the circuit: with B of them,
 p = (1 + #{statistic_b >= statistic}) / (1 + B), which is valid at every T.
 
-==============================================  ==================================================================
-`root_likelihood_test`, `typicality_test`,      make a `BaselineTest`, called like `hld.HLDTest`, which returns a
-`dropout_test`, `mmd_test`                      `BaselineResult`
-`mean_difference`, `typicality`, `mmd_squared`  the statistics, of numbers and of rows
-`median_bandwidth`, `dropout_scores`            what they need
-==============================================  ==================================================================
+`root_likelihood_test`, `typicality_test`, `dropout_test` and `mmd_test` make a `BaselineTest`, called like
+`hld.HLDTest`; `mmd_squared`, `median_bandwidth` and `dropout_scores` are what they need.
 
 Tractable dropout: how uncertain is a likelihood when edges of the circuit fail at random?
 
@@ -35,7 +31,6 @@ This is the published method, which drops the covariances of different units.  I
 parents; otherwise the variance is too small, because both children of a sum may depend on the same masks further down.
 """
 
-import reprlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -140,51 +135,15 @@ BANDWIDTH_ROWS = 1000
 SCORES = ("log_std", "variation")
 
 
-def mean_difference(reference: ArrayLike, batch: ArrayLike) -> float:
-    """Distance of two means, | mean of `reference` - mean of `batch` |.
-
-    Parameters
-    ----------
-    reference, batch : (n,) and (T,) float array_like
-        One number for each row, for instance log-likelihoods; -inf where a row is impossible.  Where +inf and -inf
-        meet, as the variations of impossible rows and of rows without uncertainty do, their mean is +inf.
-
-    Returns
-    -------
-    float
-        Infinite if one mean is infinite, 0 if both are the same infinity.
-
-    Examples
-    --------
-    >>> mean_difference([1.0, 2.0], [4.0])
-    2.5
-    """
-    first, second = _mean_of(reference, "reference"), _mean_of(batch, "batch")
+def _distance_of_means(reference: np.ndarray, batch: np.ndarray) -> float:
+    """| mean of reference numbers - mean of a batch's |: infinite if one mean is, 0 if both are the same infinity."""
+    first, second = _mean_of(reference), _mean_of(batch)
     return 0.0 if first == second else abs(first - second)
 
 
-def typicality(log_likelihoods: ArrayLike, entropy: float) -> float:
-    """How far the mean surprise of a batch is from the entropy, | -mean ln p - H |.
-
-    Parameters
-    ----------
-    log_likelihoods : (T,) float array_like
-        Natural logarithms.
-    entropy : float
-        H in nats.
-
-    Returns
-    -------
-    float
-        In nats; infinite if a row is impossible.
-
-    Examples
-    --------
-    >>> typicality([-2.0, -4.0], 2.5)
-    0.5
-    """
-    entropy = check_number(entropy, "entropy")
-    return float(np.abs(-_mean_of(log_likelihoods, "log_likelihoods") - entropy))
+def _mean_of(numbers: np.ndarray) -> float:
+    """Their mean; infinite where one is, and +inf outweighs -inf."""
+    return np.inf if np.isposinf(numbers).any() else float(numbers.mean())
 
 
 def mmd_squared(first: ArrayLike, second: ArrayLike, bandwidth: float) -> float:
@@ -292,17 +251,6 @@ def dropout_scores(
     if score == "log_std":
         return log_mean + log_variation
     return np.where(np.isneginf(log_mean), np.inf, log_variation)
-
-
-def _mean_of(values: Any, name: str) -> float:
-    """Mean of one or more numbers, not NaN; infinite where one is, and +inf outweighs -inf."""
-    expected = "a sequence of at least one number, none of them NaN"
-    numbers = check_numbers(values, name, expected, finite=False)
-    if numbers.ndim != 1 or not numbers.size or np.isnan(numbers).any():
-        raise ValueError(f"`{name}` must be {expected}, found {reprlib.repr(values)}")
-    if np.isposinf(numbers).any():
-        return np.inf
-    return float(np.mean(numbers))
 
 
 def _rows_of_numbers(rows: Any, name: str) -> np.ndarray:
@@ -455,7 +403,7 @@ def root_likelihood_test(
     return BaselineTest(
         circuit,
         lambda rows: pcircuit.log_likelihood(circuit, rows),
-        mean_difference,
+        _distance_of_means,
         num_resamples,
         rng,
     )
@@ -504,7 +452,7 @@ def typicality_test(
     return BaselineTest(
         circuit,
         lambda rows: pcircuit.log_likelihood(circuit, rows),
-        lambda reference, batch: typicality(batch, entropy),
+        lambda _, batch: abs(_mean_of(batch) + entropy),
         num_resamples,
         rng,
     )
@@ -554,7 +502,7 @@ def dropout_test(
     summary(
         np.zeros((0, circuit.num_variables), np.int64)
     )  # refuses wrong options now, not at the first batch
-    return BaselineTest(circuit, summary, mean_difference, num_resamples, rng)
+    return BaselineTest(circuit, summary, _distance_of_means, num_resamples, rng)
 
 
 def mmd_test(

@@ -55,8 +55,8 @@ def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
     if not isinstance(judge, HLDTest):
         if isinstance(judge, TimeTest) and (judge.is_too_short or judge.dependent_columns):
             warnings.warn(
-                f"`order`='time' compares with stretches of up to {judge.stretches.longest} of "
-                f"{judge.stretches.num_rows} rows, which are still dependent{_consequence(judge, names)}: "
+                f"`order`='time' compares with stretches of up to {judge.reference.longest} of "
+                f"{judge.reference.num_rows} rows, which are still dependent{_consequence(judge, names)}: "
                 "give a longer series",
                 UserWarning,
                 stacklevel=4,

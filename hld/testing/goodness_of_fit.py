@@ -47,7 +47,7 @@ from hld.references.holes import HolePatterns
 from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.testing.calibration import Settings, calibrate, usual_missing
 from hld.testing.planning.power import Planner
-from hld.testing.row_batches import RowBatch, seen_together
+from hld.testing.row_batches import judge_rows
 from hld.testing.summaries.summary import BatchSummary
 from hld.testing.summaries.summing import summarize_rows, test_fingerprint
 from hld.testing.summed_batch import judge_summary, judge_with_holes
@@ -133,16 +133,8 @@ class HLDTest:
         What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
     mean, stds : (m,) float arrays
         Means and standard deviations of these under the reference: more than m numbers with the metric "score".
-    null, reference, missing : str
-        These options; `missing` is the one that was chosen where it was left open.
-    num_train : int or None
-        n by which the null is scaled; with ``reference="training"`` the number of reference rows.
-    tolerance : float
-        That option.
-    settings : Settings
-        These and the seed.
-    calibration : Calibration
-        Metrics and null.
+    settings, calibration : Settings, Calibration
+        The options, also as attributes `null`, `reference`, `missing`, `num_train` and `tolerance`; metrics and null.
     metric_names : tuple of str
         The metrics, in the order of `HLDResult.pvalues`.
     round_offs, are_constant : (q,) float array, (q,) bool array
@@ -246,20 +238,7 @@ class HLDTest:
     def from_parts(
         cls, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration
     ) -> HLDTest:
-        """A test from the parts of another one: nothing is checked or calibrated again.
-
-        Parameters
-        ----------
-        circuit : pcircuit.Circuit
-        settings : Settings
-            The attribute `settings` of the other test.
-        calibration : Calibration
-            Its attribute `calibration`, for the same circuit.
-
-        Returns
-        -------
-        HLDTest
-        """
+        """A test from the `settings` and the `calibration` of another one: nothing is checked or calibrated again."""
         test = object.__new__(cls)
         test._set(circuit, settings, calibration)
         return test
@@ -302,9 +281,7 @@ class HLDTest:
         else:
             batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         if self.calibration.kept is not None:
-            return self._against_rows(
-                RowBatch(self.vectors, self.calibration, batch), alpha, num_missing
-            )
+            return judge_rows(self, batch, None, alpha, num_missing)
         return verdict(
             self,
             self.vectors.mean(batch) - self.mean,
@@ -368,26 +345,7 @@ class HLDTest:
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
-        """Test a batch that came in chunks, given its `hld.testing.row_sums.RowSums` (of one row or more).
-
-        The result is that of the rows in one piece, if they are few enough to be held; otherwise it may differ by the
-        sample of rows that checks an alarm, and by the draws that fill holes where these are completed.
-
-        Parameters
-        ----------
-        sums : RowSums
-        alpha : float
-            Level.
-
-        Returns
-        -------
-        HLDResult
-
-        Raises
-        ------
-        ValueError
-            If there are no rows, or the level is not between 0 and 1.
-        """
+        """Test a batch that came in chunks: as in one piece where all of its rows are kept (`hld.testing.row_sums`)."""
         if not sums.num_rows:
             raise ValueError("`batch` has no rows: at least one is needed")
         if sums.is_whole:
@@ -395,8 +353,7 @@ class HLDTest:
         shown, num_missing = sums.shown(self.vectors), sums.num_missing
         if self.calibration.kept is None:
             return self.judge(shown.means, sums.num_rows, alpha, num_missing=num_missing)
-        batch = RowBatch(self.vectors, self.calibration, sums.rows, shown)
-        return self._against_rows(batch, check_fraction(alpha, "alpha"), num_missing)
+        return judge_rows(self, sums.rows, shown, check_fraction(alpha, "alpha"), num_missing)
 
     def summarize(self, rows: Any) -> BatchSummary:
         """The sums sum_t L(x_t) over rows, and a few more, which add up and can be tested in their place.
@@ -630,27 +587,6 @@ class HLDTest:
         least = max(self.calibration.null.least(T), LEAST_PVALUE)
         is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
         return least if is_exact else max(least, least_pvalue(kept.num_rows, T))  # type: ignore[union-attr]
-
-    def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
-        """Test a batch whose rows are available against reference rows."""
-        deltas, null, factors, weights = batch.difference()
-        result = verdict(
-            self,
-            deltas,
-            batch.num_rows,
-            alpha,
-            num_missing,
-            null,
-            check=lambda found, squared: batch.confirmed(found, squared, factors),
-            rows=batch.rows,
-            factors=1.0 if factors is None else factors,
-        )
-        if weights is None:
-            return replace(result, _scores=batch.score_shift())
-        together = seen_together(
-            self.vectors, batch.rows, batch.num_rows, weights, self.calibration.kept
-        )
-        return replace(result, _weights=weights, _covariance=together)
 
     def __repr__(self) -> str:
         return (

@@ -11,7 +11,7 @@ It holds for independent batches, and under the positive dependence that a share
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,17 +93,12 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
     alpha = check_fraction(alpha, "alpha")
     if not callable(test):
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
-    if isinstance(batches, Mapping):  # of which the names would be tested
+    # of a mapping the names would be tested, and of a table the columns
+    if isinstance(batches, Mapping) or hasattr(batches, "columns"):
         raise TypeError(
-            "`batches` must be a sequence of batches, found a mapping: give `list(batches.values())`"
+            f"`batches` must be a sequence of batches, found one {type(batches).__name__}: give its "
+            "parts, such as `list(batches.values())`"
         )
-    if hasattr(batches, "columns"):
-        raise TypeError(
-            f"`batches` must be a sequence of batches, found one table ({type(batches).__name__}): give "
-            "its parts"
-        )
-    if not isinstance(batches, Iterable):
-        raise TypeError(f"`batches` must be a sequence of batches, found {batches!r}")
     batches = list(batches)
     if not batches:
         raise ValueError("`batches` is empty: give at least one batch")

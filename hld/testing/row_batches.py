@@ -11,10 +11,13 @@ the circuit.  A result keeps the holes of the batch, a bit for each cell; R of t
 when it is asked for.
 """
 
+from __future__ import annotations
+
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,8 +29,12 @@ from hld.laws.null import Null, PValue
 from hld.laws.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.references.available import MOST_PAIRED, Shown, correlations, shown, weights
 from hld.references.covariances import through
+from hld.testing.verdict import verdict
+from hld.witnesses.result import HLDResult
 from pcircuit.evidence import is_missing
 
+OwnPvalues: TypeAlias = Callable[[np.ndarray], tuple[Any, ...]]
+Check: TypeAlias = Callable[[PValue, np.ndarray], PValue]
 MOST_HOLED = 64  # batches with holes whose laws are remembered
 
 
@@ -56,131 +63,143 @@ class HoledNull:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class RowBatch:
-    """A batch and what it is compared with; shapes rows (T, V)."""
+class Comparison(NamedTuple):
+    """(m,) the difference of means and its null; with holes (m,) factors on single rows, and on means of nodes."""
 
-    vectors: RowVectors
-    calibration: Any
-    rows: np.ndarray
-    shown: Shown | None = None
+    deltas: np.ndarray
+    null: Any
+    factors: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
-    @property
-    def num_rows(self) -> int:
-        """T."""
-        return len(self.rows) if self.shown is None else self.shown.num_rows
 
-    @cached_property
-    def mean_score(self) -> Any:
-        """(P,) mean score of the rows, if the test looks at features of it."""
-        return (
-            None
-            if self.vectors.features is None
-            else pcircuit.mean_score(self.vectors.circuit, self.rows)
+def compared(test: Any, batch: Shown) -> Comparison:
+    """What rows show compared with the reference of a test."""
+    parts, kept, T = test.calibration, test.calibration.kept, batch.num_rows
+    if kept is None or ((batch.counts == T).all() and not kept.has_holes):
+        return Comparison(batch.means - parts.mean, parts.null)
+    counts = reference_counts(kept, batch)
+    g = weights(batch, counts, kept.num_rows)
+    return Comparison(
+        g * (batch.means - parts.mean),
+        HoledNull(_holed_laws(test, batch, g), parts.null),
+        row_factors(g, batch.counts, T, counts, kept.num_rows),
+        g[: len(test.nodes)],
+    )
+
+
+def checked_by(test: Any, T: int, found: Comparison, own: OwnPvalues) -> Check:
+    """A function that raises small p-values to what a batch's own rows allow in each metric.
+
+    A single row without holes has been ranked among the reference rows, and needs no check.
+    """
+    limit = test.calibration.null.limit
+
+    def check(value: PValue, squared: np.ndarray) -> PValue:
+        if value.value > ASKED_BELOW or (T == 1 and value.draws and found.factors is None):
+            return value
+        each = own(squared)
+        allowed = limit.of_pvalues(each, T).value
+        if allowed <= value.value:
+            return value
+        error = value.error and value.value and value.error * allowed / value.value
+        return value._replace(value=allowed, each=tuple(map(max, value.each, each)), error=error)
+
+    return check
+
+
+def judge_rows(
+    test: Any, rows: np.ndarray, batch: Shown | None, alpha: float, num_missing: int
+) -> HLDResult:
+    """Test rows (r, V) against reference rows; of a batch in chunks they are a sample, and `batch` is of all."""
+    parts, kept, look, score = test.calibration, test.calibration.kept, test.vectors, None
+    is_whole = batch is None and not kept.has_holes and not is_missing(rows).any()
+    if is_whole:
+        score = None if look.features is None else pcircuit.mean_score(test.circuit, rows)
+        batch = all_shown(look.mean(rows, score), len(rows))
+    batch = shown(look, rows) if batch is None else batch
+    found = compared(test, batch)
+    factors = 1.0 if found.factors is None else found.factors
+
+    def own(squared: np.ndarray) -> tuple[Any, ...]:
+        some = rows[some_rows(len(rows), MOST_VECTORS)]
+        vectors, held = parts.differences(look, some), None
+        if found.factors is not None:
+            vectors = vectors * look.seen(some) * factors
+            held = _held(kept, batch, vectors)
+        return confirmed(kept, parts.metrics, vectors, squared, batch.num_rows, held)
+
+    result = verdict(
+        test,
+        found.deltas,
+        batch.num_rows,
+        alpha,
+        num_missing,
+        found.null,
+        check=checked_by(test, batch.num_rows, found, own),
+        rows=rows,
+        factors=factors,
+    )
+    if found.weights is None:
+        return replace(result, _scores=None if score is None else score - parts.mean_score)
+    together = seen_together(look, rows, batch.num_rows, found.weights, kept)
+    return replace(result, _weights=found.weights, _covariance=together)
+
+
+def all_shown(means: np.ndarray, num_rows: int) -> Shown:
+    """What rows without holes show, of which no pairs need to be known."""
+    none = np.zeros((0, 0), dtype=np.int64)
+    return Shown(means, np.full(len(means), num_rows), num_rows, none, none.ravel())
+
+
+def reference_counts(kept: Any, batch: Shown) -> np.ndarray:
+    """(size,) how many rows of the reference show each number."""
+    return np.asarray(kept.counts if kept.has_holes else np.full(len(batch.means), kept.num_rows))
+
+
+def _held(kept: Any, batch: Shown, vectors: np.ndarray) -> np.ndarray:
+    """(R,) reference rows that show what each row differs by: averages of k_j T / T_j by its squared differences.
+
+    T rows are to so many as the T_j that show a node are to k_j.
+    """
+    k, squares = kept.num_rows, vectors**2
+    each = np.minimum(
+        reference_counts(kept, batch) * (batch.num_rows / np.maximum(batch.counts, 1)), k
+    )
+    total = squares.sum(axis=1)
+    return np.divide(squares @ each, total, out=np.full(len(total), float(k)), where=total > 0)
+
+
+def _holed_laws(test: Any, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
+    """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider.
+
+    They depend on how many rows show which nodes, and on nothing else of the batch, so some are remembered.
+    """
+    parts, kept, laws = test.calibration, test.calibration.kept, test.calibration.null.laws
+    if not len(kept.covariance) or not len(batch.pairs):
+        return tuple(
+            law if keeps_apart(metric, test.vectors) else None
+            for law, metric in zip(laws, parts.metrics, strict=True)
         )
-
-    def score_shift(self) -> Any:
-        """(P,) its difference from that of the reference, if both have no holes."""
-        held = self.vectors.features is not None and self.shown is None
-        if not held or is_missing(self.rows).any() or self.calibration.kept.has_holes:
-            return None
-        return self.mean_score - self.calibration.mean_score
-
-    def difference(self) -> Any:
-        """(m,) the difference of means and its null; with holes (m,) factors on single rows, and on means of nodes."""
-        parts = self.calibration
-        if (
-            self.shown is not None
-            and (self.shown.counts == self.num_rows).all()
-            and not parts.kept.has_holes
-        ):
-            return self.shown.means - parts.mean, parts.null, None, None
-        if self.shown is None and not is_missing(self.rows).any() and not parts.kept.has_holes:
-            return (
-                self.vectors.mean(self.rows, self.mean_score) - parts.mean,
-                parts.null,
-                None,
-                None,
+    known = parts.holed_laws
+    key = batch.num_rows, hashlib.sha256(batch.pairs.tobytes()).digest()
+    found = known.get(key)
+    if found is None:
+        m, k = len(test.nodes), kept.num_rows
+        shared = kept.shared[:m, :m] if kept.has_holes else 1 / k
+        own = kept.covariance[:m, :m] * correlations(batch.part(m), g[:m], shared, k)
+        found = known[key] = tuple(
+            # features are shown by the same rows, and have the law that they have without holes
+            law
+            if (seen_by(metric)[1].start or 0) >= m
+            # corrected for T as without holes
+            else replace(
+                limit_law(through(seen_by(metric)[0], own)), excess=law.excess, _prepared={}
             )
-        (batch, counts), k = self._shown_by, parts.kept.num_rows
-        g = weights(batch, counts, k)
-        factors = row_factors(g, batch.counts, batch.num_rows, counts, k)
-        null, m = HoledNull(self._laws(batch, g), parts.null), len(self.vectors.nodes)
-        return g * (batch.means - parts.mean), null, factors, g[:m]
-
-    @cached_property
-    def _shown_by(self) -> tuple[Shown, np.ndarray]:
-        """What the rows show of each node, and (size,) how many rows of the reference show it."""
-        kept = self.calibration.kept
-        return (
-            shown(self.vectors, self.rows) if self.shown is None else self.shown,
-            kept.counts if kept.has_holes else np.full(self.vectors.size, kept.num_rows),
+            for law, metric in zip(laws, parts.metrics, strict=True)
         )
-
-    def _compared(self, vectors: np.ndarray) -> np.ndarray:
-        """(R,) reference rows that show what each row differs by: averages of k_j T / T_j by its squared differences.
-
-        T rows are to so many as the T_j that show a node are to k_j.
-        """
-        (batch, counts), k = self._shown_by, self.calibration.kept.num_rows
-        each, squares = (
-            np.minimum(counts * (self.num_rows / np.maximum(batch.counts, 1)), k),
-            vectors**2,
-        )
-        total = squares.sum(axis=1)
-        return np.divide(squares @ each, total, out=np.full(len(total), float(k)), where=total > 0)
-
-    def confirmed(self, found: PValue, squared: np.ndarray, factors: Any) -> PValue:
-        """A small p-value, raised to what the batch's own rows allow."""
-        parts, T = self.calibration, self.num_rows
-        if found.value > ASKED_BELOW or (T == 1 and found.draws and factors is None):
-            return found
-        vectors = self._vectors(factors)
-        held = None if factors is None else self._compared(vectors)
-        own = confirmed(parts.kept, parts.metrics, vectors, squared, T, held)
-        allowed = parts.null.limit.of_pvalues(own, T)
-        each = tuple(map(max, found.each, own))
-        return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
-
-    def _vectors(self, factors: Any) -> np.ndarray:
-        """(R, m) differences of the rows from the mean of the reference; of many rows some, evenly spread."""
-        rows = self.rows[some_rows(len(self.rows), MOST_VECTORS)]
-        vectors = self.calibration.differences(self.vectors, rows)
-        return vectors if factors is None else vectors * self.vectors.seen(rows) * factors
-
-    def _laws(self, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
-        """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider.
-
-        They depend on how many rows show which nodes, and on nothing else of the batch, so some are remembered.
-        """
-        parts, laws = self.calibration, self.calibration.null.laws
-        if not len(parts.kept.covariance):
-            return tuple(
-                law if keeps_apart(metric, self.vectors) else None
-                for law, metric in zip(laws, parts.metrics, strict=True)
-            )
-        known, key = (
-            parts.holed_laws,
-            (batch.num_rows, hashlib.sha256(batch.pairs.tobytes()).digest()),
-        )
-        found = known.get(key)
-        if found is None:
-            m, k = len(self.vectors.nodes), parts.kept.num_rows
-            shared = parts.kept.shared[:m, :m] if parts.kept.has_holes else 1 / k
-            own = parts.kept.covariance[:m, :m] * correlations(batch.part(m), g[:m], shared, k)
-            found = known[key] = tuple(
-                # features are shown by the same rows, and have the law that they have without holes
-                law
-                if (seen_by(metric)[1].start or 0) >= m
-                # corrected for T as without holes
-                else replace(
-                    limit_law(through(seen_by(metric)[0], own)), excess=law.excess, _prepared={}
-                )
-                for law, metric in zip(laws, parts.metrics, strict=True)
-            )
-            for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion
-                known.pop(oldest, None)
-        return found
+        for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion
+            known.pop(oldest, None)
+    return found
 
 
 def row_factors(g: np.ndarray, own: np.ndarray, T: int, counts: np.ndarray, k: int) -> np.ndarray:
@@ -207,55 +226,31 @@ def keeps_apart(metric: Any, vectors: RowVectors) -> bool:
     return regions is not None and bool((regions == regions[:, :1]).all())
 
 
-def replace_value(found: PValue, value: float, each: tuple[Any, ...]) -> PValue:
-    """A p-value that is raised, with its relative error."""
-    error = (
-        found.error
-        if found.error is None or found.value == 0
-        else found.error * value / found.value
-    )
-    return found._replace(value=value, each=each, error=error)
-
-
-@dataclass(frozen=True, eq=False)
-class SeenTogether:
-    """The holes of a batch, and those of its reference; shapes weights (m,), shared (m, m)."""
-
-    vectors: RowVectors
-    holes: np.ndarray
-    num_rows: int
-    weights: np.ndarray
-    shared: Any
-    num_held: int
-
-    def __call__(self, positions: np.ndarray) -> np.ndarray:
-        """(n, n) covariance, up to a factor, of the differences of the nodes at some positions (n,), ascending."""
-        circuit, nodes = self.vectors.circuit, self.vectors.nodes[positions]
-        missing = np.unpackbits(self.holes, axis=1, count=circuit.num_variables)
-        seen = RowVectors(circuit, nodes).seen(-missing.astype(np.int8)).astype(np.float64)
-        pairs = seen.T @ seen * (self.num_rows / len(seen))
-        some = Shown(
-            np.zeros(len(nodes)), pairs.diagonal(), self.num_rows, pairs, np.arange(len(nodes))
-        )
-        shared = (
-            self.shared if np.ndim(self.shared) == 0 else self.shared[np.ix_(positions, positions)]
-        )
-        return pcircuit.exact_moments(circuit, nodes).covariance() * correlations(
-            some, self.weights[positions], shared, self.num_held
-        )
-
-
 def seen_together(
     vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: np.ndarray, kept: Any
-) -> SeenTogether | None:
-    """The holes of a batch compared with reference rows; shapes rows (r, V), weights (m,)."""
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """A function that gives the covariance of differences of nodes; shapes rows (r, V), weights (m,)."""
     if kept.has_holes and not len(kept.shared):
         return None
-    return SeenTogether(
-        vectors,
-        np.packbits(is_missing(rows[some_rows(len(rows), MOST_PAIRED)]), axis=1),
-        num_rows,
-        weights,
-        kept.shared if kept.has_holes else 1 / kept.num_rows,
-        kept.num_rows,
-    )
+    holes = np.packbits(is_missing(rows[some_rows(len(rows), MOST_PAIRED)]), axis=1)
+    return partial(_together, vectors, holes, num_rows, weights, kept)
+
+
+def _together(
+    vectors: RowVectors,
+    holes: np.ndarray,
+    num_rows: int,
+    weights: np.ndarray,
+    kept: Any,
+    positions: np.ndarray,
+) -> np.ndarray:
+    """(n, n) covariance, up to a factor, of the differences of the nodes at some positions (n,), ascending."""
+    circuit, nodes, n = vectors.circuit, vectors.nodes[positions], len(positions)
+    missing = np.unpackbits(holes, axis=1, count=circuit.num_variables)
+    seen = RowVectors(circuit, nodes).seen(-missing.astype(np.int8)).astype(np.float64)
+    pairs = seen.T @ seen * (num_rows / len(seen))
+    some = Shown(np.zeros(n), pairs.diagonal(), num_rows, pairs, np.arange(n))
+    among = np.ix_(positions, positions)
+    shared = kept.shared[among] if kept.has_holes else 1 / kept.num_rows
+    covariance = pcircuit.exact_moments(circuit, nodes).covariance()
+    return covariance * correlations(some, weights[positions], shared, kept.num_rows)

@@ -19,10 +19,8 @@ import numpy as np
 import pcircuit
 from hld.laws.limit_law import limit_null
 from hld.laws.null import NullOptions
-from hld.laws.ranks.confirmation import ASKED_BELOW
-from hld.references.available import Shown, weights
 from hld.references.holes import HolePatterns
-from hld.testing.row_batches import HoledNull, keeps_apart, replace_value, row_factors
+from hld.testing.row_batches import all_shown, checked_by, compared, reference_counts
 from hld.testing.summaries.summary import BatchSummary, check_summary
 from hld.testing.summaries.summing import check_possible, confirmed_by_spread
 from hld.testing.verdict import verdict
@@ -40,52 +38,30 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
             "is tested by the model that it was made with"
         )
     check_possible(test.vectors, parts.metrics, summary)
-    deltas, null, (stretch, held), g = _difference(test, summary)
-    check, spread = None, summary.spread
-    if parts.kept is not None and spread is not None:
+    batch = replace(all_shown(summary.means, T), counts=summary.seen)
+    spread: Any = summary.spread
+    found, stretch, held = compared(test, batch), 1.0, None
+    if found.factors is not None:
+        stretch = float(found.factors.max())
+        counts = reference_counts(parts.kept, batch) * (T / np.maximum(summary.seen, 1))
+        held = float(counts[found.factors > 0].min(initial=parts.kept.num_rows))
 
-        def check(found: Any, squared: Any) -> Any:
-            ranked = (
-                T == 1 and found.draws and not isinstance(null, HoledNull)
-            )  # a single row, by the test's own null
-            if found.value > ASKED_BELOW or ranked:
-                return found
-            own = confirmed_by_spread(
-                parts.kept, parts.metrics, spread, deltas, squared, T, stretch, held=held
-            )
-            allowed = parts.null.limit.of_pvalues(own, T)
-            each = tuple(map(max, found.each, own))
-            return (
-                found if allowed.value <= found.value else replace_value(found, allowed.value, each)
-            )
+    def own(squared: np.ndarray) -> tuple[Any, ...]:
+        return confirmed_by_spread(
+            parts.kept, parts.metrics, spread, found.deltas, squared, T, stretch, held=held
+        )
 
-    return replace(
-        verdict(test, deltas, T, alpha, summary.num_missing, null, check=check, factors=stretch),
-        _weights=g,
+    result = verdict(
+        test,
+        found.deltas,
+        T,
+        alpha,
+        summary.num_missing,
+        found.null,
+        check=None if spread is None else checked_by(test, T, found, own),
+        factors=stretch,
     )
-
-
-def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
-    """(m,) the difference of means, its null, what holes change in the check by the spread, and the weights."""
-    parts, T = test.calibration, summary.num_rows
-    if parts.kept is None or (summary.is_whole and not parts.kept.has_holes):
-        return summary.means - test.mean, parts.null, (1.0, None), None
-    k, none = parts.kept.num_rows, np.zeros((0, 0), dtype=np.int64)
-    batch = Shown(summary.means, summary.seen, T, none, none[0:0].ravel())
-    counts = parts.kept.counts if parts.kept.has_holes else np.full(len(summary.sums), k)
-    g = weights(batch, counts, k)
-    laws = tuple(
-        law if keeps_apart(metric, test.vectors) else None
-        for law, metric in zip(parts.null.laws, parts.metrics, strict=True)
-    )
-    stretch = float(row_factors(g, summary.seen, T, counts, k).max())
-    held = float((counts * (T / np.maximum(summary.seen, 1)))[g > 0].min(initial=k))
-    return (
-        g * (summary.means - test.mean),
-        HoledNull(laws, parts.null),
-        (stretch, held),
-        g[: len(test.nodes)],
-    )
+    return replace(result, _weights=found.weights)
 
 
 def judge_with_holes(

@@ -89,6 +89,25 @@ def verdict(
     )
 
 
+def result_of(
+    inner: Any, batch: np.ndarray, pvalue: float, alpha: float, **further: Any
+) -> HLDResult:
+    """The result of a batch (T, V) that has a p-value and no distance of its own."""
+    return HLDResult(
+        statistic=0.0 - math.log10(pvalue),
+        threshold=-math.log10(alpha),
+        pvalue=pvalue,
+        reject=bool(pvalue <= alpha),
+        alpha=alpha,
+        num_samples=len(batch),
+        num_missing=int((batch < 0).sum()),
+        metrics=inner.metric_names,
+        nodes=inner.nodes,
+        _circuit=inner.circuit,
+        **further,
+    )
+
+
 def reaches(test: Any, factors: Any = 1.0) -> np.ndarray:
     """(q,) by how much a row that is another moves T times the mean, in each metric; shapes factors (m,)."""
     ranges = test.vectors.ranges * factors

@@ -10,14 +10,8 @@ as well.  Covariates have no p-value: they may move.
 
 **Few rows.**  A mean of five residuals or fewer has no law that three norms could tell (`conditional.few_rows`),
 and a column by itself has fewer values than a row: a level of one row in twenty is 4.4 standard deviations from the
-mean.  But k rows of the reference and T of a batch without a shift are exchangeable.  With the T rows in descending
-order of how far the residuals of a column are out, let K_h rows of the reference be as far out as the h-th of them, or
-farther.  Then
-
-.. math:: p_h = P(\text{at least } h \text{ of } T \text{ rows drawn from } k + T \text{ are among } K_h + h), \qquad
-          p = \min(1, T \min_h p_h),
-
-where p_h is a hypergeometric tail, and T is for the choice of h.  Of 6 to 20 rows that is done where squared distances
+mean.  So the rows of a batch are ranked by how far their residuals of the column are out, as whole rows are there.
+Of 6 to 20 rows that is done where squared distances
 s of all k + T rows vary more than the law has it, mean of s^2 > 3 (mean of s)^2: in other columns ranks by distance say
 less than the law, as where two levels are as far from the mean as one another and all rows have one of them.
 
@@ -25,7 +19,6 @@ Distances are those of residuals when a row is left out of the regression, over 
 |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in a batch.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,7 +27,7 @@ import numpy as np
 from hld.answers.adjust import holm
 from hld.gchi2.three_moments import ThreeMoments
 from hld.laws.ranks.confirmation import excess_of, sample_norms
-from hld.testing.conditional.few_rows import MOST_LEVERAGE, TIE
+from hld.testing.conditional.few_rows import MOST_LEVERAGE, TIE, rank_pvalue
 
 MOST_RANKED = 299  # rows of the reference
 FEW, MOST_ROWS = 5, 20  # rows of a batch whose columns are all ranked, or where tails are heavy
@@ -66,16 +59,8 @@ def least_pvalues(
         if T > MOST_ROWS or (T > FEW and (pooled**2).mean() <= NORMAL * pooled.mean() ** 2):
             continue
         away *= 1 - ROUNDED - TIE
-        farther = k - np.searchsorted(known, away, side="left")
-        result[v] = min(
-            1.0, T * min(_tail(k + T, int(K) + h, T, h) for h, K in enumerate(farther, 1))
-        )
+        result[v] = rank_pvalue(k - np.searchsorted(known, away, side="left"), k)
     return result
-
-
-def _tail(N: int, K: int, T: int, h: int) -> float:
-    """P(at least h of T rows drawn from N are among K of these)."""
-    return sum(math.comb(K, i) * math.comb(N - K, T - i) for i in range(h, T + 1)) / math.comb(N, T)
 
 
 def column_pvalues(

@@ -24,14 +24,13 @@ variance of Z, node by node, is in `hld.testing.conditional.residuals`.
 **Their covariance** depends on x as well, so that S of a batch is not that of the reference.  In the limit the batch's
 own rows give it; S is a weighted average of the two, with weight T / (T + 50) for the batch.  Trace, Frobenius norm and
 largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
-stretched for a finite T as in `hld.laws.ranks.confirmation`.  Several metrics are combined by their joint law.  A
-single row is judged by its rank among those of the reference (`conditional.few_rows`), two to five rows by that
-among as many of the reference, and rows beyond all of the reference are allowed for (`conditional.few_rows`).
+stretched for a finite T as in `hld.laws.ranks.confirmation`.  Several metrics are combined by their joint law.  One
+to five rows are judged by their ranks among those of the reference as well, and rows beyond all of the reference are
+allowed for (`conditional.few_rows`).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
@@ -53,12 +52,11 @@ from hld.testing.conditional.contents import RANK, read_contents
 from hld.testing.conditional.covariates import CovariateFunctions, choose_functions
 from hld.testing.conditional.few_rows import (
     MOST_TOGETHER,
-    among_groups,
     farthest_rows,
-    group_pvalues,
     odd_rows,
     rank_of_single,
     single_pvalues,
+    together,
     with_odd_rows,
 )
 from hld.testing.conditional.held_counts import event_sizes, event_sums
@@ -73,7 +71,7 @@ from hld.testing.conditional.residuals import (
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.variation.group_test import GroupTest, group_test
 from hld.testing.variation.time_test import TimeTest, time_test
-from hld.testing.verdict import LEAST_PVALUE
+from hld.testing.verdict import LEAST_PVALUE, result_of
 from hld.witnesses.result import HLDResult
 from pcircuit.arguments import check_fraction
 
@@ -150,7 +148,6 @@ class ConditionalTest:
     shown: np.ndarray
     wider: np.ndarray
     singles: np.ndarray
-    several: tuple[np.ndarray, ...] = (np.zeros(0),) * (MOST_TOGETHER - 1)
     num_ranked: int = 0
     farthest: np.ndarray = field(default_factory=lambda: np.zeros(0))
     columns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
@@ -172,45 +169,41 @@ class ConditionalTest:
         own *= are_enough(self.shown, self.num_rows)
         average, mean = functions.mean(axis=0), own.mean(axis=0)
         spread, shares, found = self._judged(own, shown, float(average @ self.inverse @ average))
-        each = tuple(found.tolist())
-        pvalue = max(float(self._combined(found)), LEAST_PVALUE)
-        if T == 1:
-            pvalue = rank_of_single(
-                pvalue, self.singles, self.bits, shown[0] & are_enough(self.shown, self.num_rows)
+        leverages = self._leverages(functions)
+        least = LEAST_PVALUE
+        if T <= MOST_TOGETHER and len(self.singles):
+            alone = self._combined(self._judged(own[:, None], shown[:, None], leverages)[2])
+            seen = shown & are_enough(self.shown, self.num_rows)
+            ranks = [
+                rank_of_single(p, self.singles, self.bits, row)
+                for p, row in zip(alone.tolist(), seen, strict=True)
+            ]
+            least = together(np.array(ranks), len(self.singles))
+        if self.num_ranked >= T > 1 and self._combined(found) <= ASKED_BELOW:
+            metrics = inner.calibration.metrics
+            found = with_odd_rows(
+                found,
+                odd_rows(metrics, own, leverages, self.farthest),
+                self.num_ranked,
+                lambda rows: self._of_rows(own[rows], shown[rows], functions[rows]),
             )
-        elif len(self.several) > T - 2:
-            pvalue = among_groups(
-                pvalue,
-                self.several[T - 2],
-                T,
-                self.num_rows,
-                lambda rows: float(self._combined(self._of_rows(rows, own, shown, functions))),
-            )
-        elif self.num_ranked >= T and pvalue <= ASKED_BELOW:
-            each = self._with_odd_rows(each, own, shown, functions)
-            pvalue = max(pvalue, float(self._combined(np.array(each))))
+        each, pvalue = tuple(found.tolist()), max(float(self._combined(found)), least)
         covariates = self.covariate_pvalue(batch)
         variances = (self.stds if self.stds.any() else inner.stds[: len(self.stds)]) ** 2
         context = CovariateContext(
             self.kind, "", pvalue, covariates, shares.effect(mean, variances)
         ).judged(pvalue, alpha)
-        return HLDResult(
-            statistic=0.0 - math.log10(pvalue),
-            threshold=-math.log10(alpha),
-            pvalue=pvalue,
-            reject=bool(pvalue <= alpha),
-            alpha=alpha,
-            num_samples=T,
+        return result_of(
+            inner,
+            batch,
+            pvalue,
+            alpha,
             null="conditional",
             inflation=shares.width * T,
             null_error=None,
-            num_missing=int((batch < 0).sum()),
-            metrics=tuple(metric.name for metric in inner.calibration.metrics),
             pvalues=each,
             deltas=shares.standardised(mean) * inner.shown_weights,
             stds=self.stds * inner.shown_weights,
-            nodes=inner.nodes,
-            _circuit=inner.circuit,
             context=context,
             column_pvalues=self._columns(spread, shares.alike(mean), shares, own, functions),
         )
@@ -256,32 +249,15 @@ class ConditionalTest:
         spread = self._spread(own, mean, T, shares.width)
         return spread, shares, self._pvalues(spread, mean, share_shown(shown, self.stds), shares)
 
-    def _with_odd_rows(
-        self, each: tuple[float, ...], own: np.ndarray, shown: np.ndarray, functions: np.ndarray
-    ) -> tuple[float, ...]:
-        """The p-value of each metric, with rows (T, m) beyond all of the reference allowed for."""
-        odd = odd_rows(
-            self.inner.calibration.metrics, own, self._leverages(functions), self.farthest
-        )
-        return with_odd_rows(
-            each,
-            odd,
-            self.num_ranked,
-            lambda rows, metric: self._of_rows(rows, own, shown, functions)[metric].item(),
-        )
-
     def _leverages(self, functions: np.ndarray) -> np.ndarray:
         """(T,) leverage of each row of a batch by itself."""
         return np.asarray((functions @ self.inverse * functions).sum(axis=1))
 
-    def _of_rows(
-        self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray
-    ) -> np.ndarray:
-        """(q,) the p-value of each metric for some rows of a batch by themselves."""
-        average = functions[rows].mean(axis=0)
-        return np.asarray(
-            self._judged(own[rows], shown[rows], float(average @ self.inverse @ average))[2]
-        )
+    def _of_rows(self, own: np.ndarray, shown: np.ndarray, functions: np.ndarray) -> np.ndarray:
+        """(q,) the p-value of each metric for rows by themselves."""
+        average = functions.mean(axis=0)
+        leverage = float(average @ self.inverse @ average)
+        return np.asarray(self._judged(own, shown, leverage)[2])
 
     def _pvalues(self, spread: Any, difference: np.ndarray, seen: Any, shares: ShownShares) -> Any:
         """The p-value of each metric for differences (..., m), of rows that show a share of the nodes."""
@@ -363,7 +339,6 @@ class ConditionalTest:
             "num_rows": np.array([self.num_rows]),
             "groups": np.concatenate([np.zeros(0, np.int64), *self.functions.groups]),
             "num_ranked": np.array([self.num_ranked]),
-            **{f"several{T}": one for T, one in enumerate(self.several, 2)},
             **{name: getattr(self, name) for name in ARRAYS},
         }
 
@@ -435,7 +410,6 @@ def conditional_test(
         singles=singles,
         bits=np.packbits(are_shown[ranked], axis=1),
         num_ranked=num_ranked,
-        several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
         farthest=farthest,
         columns=column_scores(found, leverages, column_units(inner.circuit, inner.nodes)),
     )

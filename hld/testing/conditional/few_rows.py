@@ -1,37 +1,24 @@
-r"""Batches of few rows given their covariates: ranks among groups of reference rows, and rows beyond all of these.
+r"""Batches of few rows given their covariates: ranks among reference rows, and rows beyond all of these.
 
-The law of `conditional.conditional_test` is that of a mean of many residuals.  Single rows have ranks of their own
-(below); two to five rows of rare levels, or of counts that are mostly zero, are no mean of many
-either, and of more rows the law still knows nothing of what the reference happens not to show.
+The law of `conditional.conditional_test` is that of a mean of many residuals.  Those of rare levels, or of counts that
+are mostly zero, are no mean of many in a few rows, and of more rows the law still knows nothing of what the reference
+happens not to show.
 
-**Groups.**  As many rows of the reference as the batch has, drawn without replacement, are judged as if they had not
-been in the reference: a share f = (1 + |{i : p_i <= p}|) / (1 + N) of N such groups and the batch is as odd as it.
-Rows S that took part in the regression have the residuals, and their mean the leverage,
+**Ranks.**  The residuals of one row have a law of their own, with few values where columns have few, or far from its
+mean in a tenth of the rows and near in all others, which three norms do not tell.  So a row is judged by the law, as is
+each of the k rows of the reference when it is left out, and
 
-.. math:: (I - H_{SS})^{-1} r_S, \qquad \frac{1}{T^2} 1^t H_{SS} (I - H_{SS})^{-1} 1,
-          \qquad H = \Phi (\Phi^t \Phi)^+ \Phi^t,
+.. math:: p_t = \max\Bigl(p_{law}, \frac{1 + |\{i : p_i \le p_{law}\}|}{1 + k}\Bigr)
 
-when they are left out of it (Cook and Weisberg 1982, section 2.2).  Groups that alone decide what is subtracted from
-them are none of the N.  Without a shift the batch is any T of all k + T rows, and some of the other ways to choose T
-rows share odd ones with it: if h rows make it odd, all of them are chosen with probability
+is its p-value: a row of the same kind is as likely to be the oddest as each of them.  Of two to five rows, too, those
+of the reference and of a batch without a shift are exchangeable.  With the T rows in ascending order of p_t, let
+K_h = p_h (k + 1) - 1 rows of the reference be as odd as the h-th of them, or odder.  Then the p-value of the batch is
+no smaller than
 
-    p_out = prod_{i<h} (T - i) / (k + T - i).
+.. math:: \min(1, T \min_h p_{(h)}), \qquad
+          p_{(h)} = P(\text{at least } h \text{ of } T \text{ rows drawn from } k + T \text{ are among } K_h + h),
 
-So p >= f + max_h min(p_out, p_rest), with p_rest the p-value of the other T - h rows by themselves, h = 1, ..., T.
-For a batch of two of which one is odd that is 2 / (k + 2) at least, and no test of exchangeable rows can do better.
-
-**Odd rows.**  Of more rows, if h are farther out in a metric than all of the reference, and the others alone give no
-alarm, the p-value of the metric is at least p_out, as in `hld.laws.ranks.confirmation`.  A row's distance is that of
-its residual when it is left out, over the standard deviation that this has: |r|^2 / (1 - h_i) in the reference,
-|r|^2 / (1 + h) in a batch.
-
-**Single rows.**  The residuals of one row have a law of their own, with few values where columns have few, or far from
-its mean in a tenth of the rows and near in all others, which three norms do not tell.  So a row is judged as each of
-the k rows of the reference is when it is left out, and
-
-.. math:: p = \frac{1 + |\{i : p_i \le p_{law}\}|}{1 + k}
-
-is its p-value where that is larger: a row of the same kind is as likely to be the oddest as each of them.
+where p_(h) is a hypergeometric tail, and T is for the choice of h.
 
 **Holes.**  A row that shows a node which few others show looks odd beside those that do not, whatever it is.  So it is
 ranked among the rows of the reference that show every node that it shows.
@@ -39,21 +26,26 @@ ranked among the rows of the reference that show every node that it shows.
 **Left out.**  A row that took part in the regression has the residual :math:`(1 - h_i)` times that of a regression on
 the others, whose leverage at it is :math:`h_i / (1 - h_i)`.  One that alone decides what is subtracted from it
 (h_i = 1) has none, and is not among the k.
+
+**Odd rows.**  If h rows of a batch are farther out in a metric than all of the reference, and the others alone give no
+alarm, the p-value of the metric is at least the probability that so many exchangeable rows are all in the batch,
+
+    p_out = prod_{i<h} (T - i) / (k + T - i),
+
+as in `hld.laws.ranks.confirmation`.  A row's distance is that of its residual when it is left out, over the standard
+deviation that this has: |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in a batch.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from hld.laws.ranks.confirmation import ASKED_BELOW
-
-MOST_TOGETHER = 5  # rows of a batch that is ranked among groups
-NUM_GROUPS = 299
+MOST_TOGETHER = 5  # rows of a batch that are ranked
 MOST_ROWS = 1_000  # of the reference that are judged
 MOST_LEVERAGE = 0.999
 TIE = 1e-9  # relative: values that differ by rounding alone
-BLOCK_VALUES = 1_000_000  # residuals of groups that are judged at a time
 
 Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -67,32 +59,10 @@ def single_pvalues(
     """
     kept = np.flatnonzero(leverage < MOST_LEVERAGE)
     kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_ROWS)).astype(int)]
-    pvalues, groups = left_out_pvalues(
-        judge, found, shown, kept[:, None], leverage[kept, None, None]
-    )
+    rest = 1 - leverage[kept]
+    pvalues = judge((found[kept] / rest[:, None])[:, None], shown[kept][:, None], 1 / rest - 1)
     order = np.argsort(pvalues, kind="stable")
-    return pvalues[order], groups[order, 0]
-
-
-def left_out_pvalues(
-    judge: Judge, found: np.ndarray, shown: np.ndarray, groups: np.ndarray, hats: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """p-values of groups of rows of the reference, each as if its rows had not been among them, and these groups.
-
-    Shapes: groups (G, T), hats (G, T, T) -> (N,).
-    """
-    (G, T), m = groups.shape, found.shape[1]
-    if not G:
-        return np.zeros(0), groups
-    left = np.eye(T) - (hats + hats.swapaxes(1, 2)) / 2
-    kept = np.linalg.eigvalsh(left)[:, 0] > 1 - MOST_LEVERAGE
-    without, groups = np.linalg.inv(left[kept]), groups[kept]
-    leverages, step = (without.sum(axis=(1, 2)) - T) / T**2, max(1, BLOCK_VALUES // max(T * m, 1))
-    pvalues = [
-        judge(without[block] @ found[groups[block]], shown[groups[block]], leverages[block])
-        for block in (slice(start, start + step) for start in range(0, len(groups), step))
-    ]
-    return np.concatenate([np.zeros(0), *pvalues]), groups
+    return pvalues[order], kept[order]
 
 
 def rank_of_single(
@@ -102,60 +72,26 @@ def rank_of_single(
 
     Shapes: singles (k,), shown (m,).
     """
-    if not len(singles):
-        return pvalue
     alike = singles[(np.packbits(shown) & ~bits == 0).all(axis=1)]
-    return by_rank(pvalue, alike) if len(alike) else 1.0
+    odder = int(np.searchsorted(alike, pvalue * (1 + TIE), side="right"))
+    return max(pvalue, (1 + odder) / (1 + len(alike)))
 
 
-def by_rank(pvalue: float, singles: np.ndarray) -> float:
-    """The p-value of a single row, no smaller than its rank among those of the reference; shapes singles (k,)."""
-    if not len(singles):
-        return pvalue
-    odder = int(np.searchsorted(singles, pvalue * (1 + TIE), side="right"))
-    return max(pvalue, (1 + odder) / (1 + len(singles)))
+def together(pvalues: np.ndarray, k: int) -> float:
+    """The p-value of a few rows, from those of single rows (T,) that were ranked among the same k rows."""
+    return rank_pvalue(np.ceil(np.sort(pvalues) * (k + 1) * (1 - TIE)) - 1, k)
 
 
-def group_pvalues(
-    judge: Judge,
-    sides: tuple[np.ndarray, np.ndarray],
-    found: np.ndarray,
-    shown: np.ndarray,
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, ...]:
-    """p-values of groups of 2 to `MOST_TOGETHER` rows of the reference, each as if it had not been among them.
-
-    Shapes: found, shown (n, m).
-    """
-    result, n = [], len(found)
-    for T in range(2, MOST_TOGETHER + 1):
-        groups = [rng.choice(n, T, replace=False) for _ in range(NUM_GROUPS if n > T else 0)]
-        some = np.array(groups, dtype=np.int64).reshape(-1, T)
-        hats = sides[1][some] @ sides[0][some].swapaxes(1, 2)
-        result.append(np.sort(left_out_pvalues(judge, found, shown, some, hats)[0]))
-    return tuple(result)
+def rank_pvalue(farther: np.ndarray, k: int) -> float:
+    """The p-value of T rows, of which the h-th has K_h of k others as far out as it or farther; shapes farther (T,)."""
+    T = len(farther)
+    tails = [_tail(k + T, int(K) + h, T, h) for h, K in enumerate(farther, 1)]
+    return min(1.0, T * min(tails))
 
 
-def among_groups(
-    pvalue: float, groups: np.ndarray, T: int, k: int, of_rows: Callable[[list[int]], float]
-) -> float:
-    """The p-value of a batch of few rows, no smaller than exchangeable rows allow; shapes groups (N,)."""
-    share = by_rank(pvalue, groups)
-    if not len(groups) or share > ASKED_BELOW:
-        return share
-    left, out, least = list(range(T)), 1.0, 0.0
-    for h in range(T):
-        out *= (T - h) / (k + T - h)
-        if out <= least:
-            break
-        ways = [left[:i] + left[i + 1 :] for i in range(len(left))]
-        rest, left = (
-            max(((of_rows(rows), rows) for rows in ways), key=lambda one: one[0])
-            if h < T - 1
-            else (1.0, [])
-        )
-        least = max(least, min(out, rest))
-    return max(pvalue, min(share + least, 1.0))
+def _tail(N: int, K: int, T: int, h: int) -> float:
+    """P(at least h of T rows drawn from N are among K of these)."""
+    return sum(math.comb(K, i) * math.comb(N - K, T - i) for i in range(h, T + 1)) / math.comb(N, T)
 
 
 def farthest_rows(metrics: Any, found: np.ndarray, leverage: np.ndarray) -> tuple[int, np.ndarray]:
@@ -165,28 +101,25 @@ def farthest_rows(metrics: Any, found: np.ndarray, leverage: np.ndarray) -> tupl
     """
     kept = leverage < MOST_LEVERAGE
     scaled = found[kept] / np.sqrt(1 - leverage[kept])[:, None]
-    return len(scaled), np.array(
-        [(metric.apply(scaled) ** 2).sum(axis=1).max(initial=0.0) for metric in metrics]
-    )
+    return len(scaled), np.array([metric.squared(scaled).max(initial=0.0) for metric in metrics])
 
 
 def with_odd_rows(
-    pvalues: tuple[float, ...],
-    odd: np.ndarray,
-    k: int,
-    of_others: Callable[[np.ndarray, int], float],
-) -> tuple[float, ...]:
-    """The p-value of each metric, no smaller than what rows beyond all of the reference allow; shapes odd (q, T)."""
-    result, T = [], odd.shape[1]
-    for i, (value, rows) in enumerate(zip(pvalues, odd, strict=True)):
-        h = int(rows.sum())
-        if h:
-            least = float(np.prod((T - np.arange(h)) / (k + T - np.arange(h))))
-            value = max(
-                value, least if h == T or value >= least else min(least, of_others(~rows, i))
-            )
-        result.append(value)
-    return tuple(result)
+    pvalues: np.ndarray, odd: np.ndarray, k: int, of_others: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """The p-value of each metric, no smaller than what rows beyond all of the reference allow.
+
+    Shapes: pvalues (q,), odd (q, T) -> (q,).
+    """
+    result, T = pvalues.copy(), odd.shape[1]
+    for i, rows in enumerate(odd):
+        h = np.arange(rows.sum())
+        least = float(np.prod((T - h) / (k + T - h)))
+        if 0 < len(h) < T and least > pvalues[i]:
+            least = min(least, float(of_others(~rows)[i]))
+        if len(h):
+            result[i] = max(result[i], least)
+    return result
 
 
 def odd_rows(
@@ -197,9 +130,5 @@ def odd_rows(
     Shapes: own (T, m), leverages (T,), farthest (q,) -> (q, T).
     """
     scaled = own / np.sqrt(1 + leverages)[:, None]
-    return np.stack(
-        [
-            (metric.apply(scaled) ** 2).sum(axis=1) > most * (1 + TIE)
-            for metric, most in zip(metrics, farthest, strict=True)
-        ]
-    )
+    squared = np.stack([metric.squared(scaled) for metric in metrics])
+    return np.asarray(squared > farthest[:, None] * (1 + TIE))

@@ -53,35 +53,32 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
         )
     v = names.index(column)
     labels = labels_of(encoder.columns[v])[:-1]  # missing cells are no level of the circuit
-    for level in _readings(edit.level):
-        cells = np.full((1, len(names)), None, dtype=object)
-        cells[0, v] = level
-        try:
-            codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
-        except ValueError:
-            if encoder.columns[v].unseen != "refuse":
-                raise
-            continue  # the schema refuses what is none of the levels, such as the text of a number
-        if codes[0, v] >= 0 and not report.num_unseen[v]:
-            return {"column": v, "level": int(codes[0, v])}
     if str(edit.level) in labels:
         return {"column": v, "level": labels.index(str(edit.level))}
-    raise ValueError(
-        f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
-        f"{edit.level!r}"
-    )
-
-
-def _readings(level: Any) -> list[Any]:
-    """A level as it is, and a text as the number or the truth value that it may be."""
-    if not isinstance(level, str):
-        return [level]
-    if level.lower() in ("true", "false"):  # as shells and files write them
-        return [level, level.lower() == "true"]
+    folded = [one.casefold() for one in labels]
+    if folded.count(str(edit.level).casefold()) == 1:  # as shells and files write true and false
+        return {"column": v, "level": folded.index(str(edit.level).casefold())}
+    cells = np.full((1, len(names)), None, dtype=object)
+    cells[0, v] = _as_number(edit.level)
     try:
-        return [level, float(level)]
+        codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
+        is_known = codes[0, v] >= 0 and not report.num_unseen[v]
+    except ValueError:  # the schema refuses what is none of the levels
+        is_known = False
+    if not is_known:
+        raise ValueError(
+            f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
+            f"{edit.level!r}"
+        )
+    return {"column": v, "level": int(codes[0, v])}
+
+
+def _as_number(level: Any) -> Any:
+    """A text as the number that it may be, and all else as it is."""
+    try:
+        return float(level) if isinstance(level, str) else level
     except ValueError:
-        return [level]
+        return level
 
 
 class TablePlanner(Planner):

@@ -17,8 +17,6 @@ rows never quite do, so that a long stream raises the alarm in the end.
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import os
 import threading
 import warnings
@@ -41,6 +39,7 @@ from hld.features.row_scores import (
 from hld.tables.schemas.quality import column_lines
 from hld.tables.shown_names import listed
 from hld.testing.sequential.races import Races, advance, first_races, uniform_numbers
+from hld.testing.summaries.summing import arrays_digest
 from pcircuit.arguments import check_fraction, check_whole_number
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
@@ -50,6 +49,8 @@ from pcircuit.io.archive import (
     read_object,
     saved_count,
     saved_number,
+    under_prefix,
+    with_prefix,
     write_archive,
 )
 from pcircuit.io.circuit_file import to_arrays
@@ -85,11 +86,11 @@ class MonitorResult:
         Rows, or batches, and missing entries so far.
     alpha : float
         Bound on the probability of any false alarm, from one reset to the next.
-    columns : tuple of str
-        Columns of the race that is ahead, or, if it is one of whole rows, of the best of the others; may be empty.
     witness : str
         What the race ahead ranks: "column", "pair", "information", "unit", "direction", or one of
         `hld.features.odd_rows.ODDNESS`.
+    columns : tuple of str
+        Columns of the race that is ahead, or, if it is one of whole rows, of the best of the others; may be empty.
     log_e_values : (n,) float array
         After each row of this update.
     absent, extra : tuples of str
@@ -103,8 +104,8 @@ class MonitorResult:
     num_rows: int
     num_missing: int
     alpha: float
-    columns: tuple[str, ...]
     witness: str
+    columns: tuple[str, ...]
     log_e_values: np.ndarray = field(repr=False)
     absent: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
@@ -117,19 +118,12 @@ class MonitorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields but `log_e_values` as plain values, ready for JSON, with `e_value`: a dict."""
+        found = {"e_value": self.e_value} | vars(self)
+        listed = {name: list(found[name]) for name in ("columns", "absent", "extra")}
         return {
-            "e_value": self.e_value,
-            "log_e_value": self.log_e_value,
-            "pvalue": self.pvalue,
-            "alarm": self.alarm,
-            "alarm_row": self.alarm_row,
-            "num_rows": self.num_rows,
-            "num_missing": self.num_missing,
-            "alpha": self.alpha,
-            "witness": self.witness,
-            "columns": list(self.columns),
-            "absent": list(self.absent),
-            "extra": list(self.extra),
+            name: listed.get(name, value)
+            for name, value in found.items()
+            if name not in ("log_e_values", "_unit")
         }
 
     def __str__(self) -> str:
@@ -264,19 +258,7 @@ class Monitor:
         return replace(self.update_codes(codes, marks), absent=tuple(absent), extra=tuple(extra))
 
     def update_codes(self, codes: np.ndarray, marks: np.ndarray | None = None) -> MonitorResult:
-        """The same as `update`, for rows that are encoded.
-
-        Parameters
-        ----------
-        codes : (n, V) int array
-            What ``detector.encoder_.encode`` makes of rows; -1 is a hole.
-        marks : (n, V) uint8 array, optional
-            What codes do not show of cells: see ``encoder_.encode_counting``.
-
-        Returns
-        -------
-        MonitorResult
-        """
+        """The same as `update`, for rows (n, V) that `encode` has encoded; -1 is a hole."""
         values = self._scores.values(codes, marks)
         if self._unit == "batch" and len(values):
             values = values.mean(axis=0, dtype=np.float64, keepdims=True).astype(np.float32)
@@ -299,21 +281,7 @@ class Monitor:
             return self._result(evidence)
 
     def encode(self, table: Any, name: str = "table") -> tuple[Any, ...]:
-        """Codes and marks of rows for `update_codes`, and names of absent and of unknown columns.
-
-        Parameters
-        ----------
-        table : array_like or data frame
-            As for `update`.
-        name : str
-            What errors call it.
-
-        Returns
-        -------
-        codes : (n, V) int array
-        marks : (n, V) uint8 array or None
-        absent, extra : lists of str
-        """
+        """Codes (n, V) and marks of rows for `update_codes`, and names of absent and of unknown columns."""
         if self._encoder is None:
             return check_evidence(self.circuit, table, name=name), None, [], []
         parts = self._encoder.read(table)
@@ -358,22 +326,16 @@ class Monitor:
         scores = replace(scores, edges=padded([bin_edges(one) for one in means[:quarter].T]))
         return scores, counted(binned(means[quarter:], scores.edges)), "batch"
 
-    def __getstate__(
-        self,
-    ) -> dict[str, Any]:  # a copy has its own lock; arrays are replaced, not changed
-        with self._lock:
-            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
-
     def has_reference_of(self, other: Monitor) -> bool:
         """Whether another monitor compares with the same counts: a bool."""
         return self._unit == other._unit and np.array_equal(self._bags, other._bags)
 
     def copy(self) -> Monitor:
         """A monitor that goes on from here by itself: a `Monitor`."""
-        return copy.copy(self)
+        with self._lock:  # arrays are replaced, not changed
+            other = object.__new__(Monitor)
+            other.__dict__.update(self.__dict__, _lock=threading.Lock())
+        return other
 
     def _result(self, evidence: np.ndarray) -> MonitorResult:
         """Where the stream stands."""
@@ -395,8 +357,8 @@ class Monitor:
             self.num_rows,
             self.num_missing,
             self.alpha,
-            tuple(names[v] for v in variables),
             kind.name,
+            tuple(names[v] for v in variables),
             evidence,
             _unit=self._unit,
         )
@@ -429,15 +391,7 @@ class Monitor:
                 **{name: getattr(self, name) for name in STATE},
             }
             arrays = WatchedRows(self._scores, self._bags).to_arrays()
-            races = {f"races.{name}": array for name, array in self._races._asdict().items()}
-        return header, arrays | races
-
-    @classmethod
-    def from_parts(cls, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> Monitor:
-        """A monitor of a model from what `to_parts` returned, checked; ValueError where it does not fit."""
-        monitor = cls.__new__(cls)
-        monitor._take_model(model)
-        return monitor._filled(header, arrays)
+            return header, arrays | with_prefix("races.", self._races._asdict())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Any) -> Monitor:
@@ -463,46 +417,53 @@ class Monitor:
         """
         return read_object(path, FORMAT, VERSION, lambda *parts: cls.from_parts(model, *parts))
 
-    def _filled(self, header: dict[str, Any], arrays: dict[str, Any]) -> Monitor:
-        """Take over the checked parts of a file."""
+    @classmethod
+    def from_parts(cls, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> Monitor:
+        """A monitor of a model from what `to_parts` returned, checked; ValueError where it does not fit."""
+        monitor = object.__new__(cls)
+        monitor._take_model(model)
         known = {"format", "version", "library", "alpha", "seed", "unit", "circuit", *STATE}
         check_names(header, known, "the header")
-        if header["circuit"] != _fingerprint(self.circuit):
+        if header["circuit"] != _fingerprint(monitor.circuit):
             raise ValueError("the monitor is of another model")
-        races = {name[6:]: array for name, array in arrays.items() if name.startswith("races.")}
+        races = under_prefix("races.", arrays)
         rest = {name: array for name, array in arrays.items() if not name.startswith("races.")}
-        watched = WatchedRows.from_arrays(self.circuit, rest)
-        self._scores, self._bags, self._unit = watched.scores, watched.counts, header["unit"]
-        self.alpha = check_fraction(saved_number(header, "alpha"), "alpha")
-        self.seed = saved_count(header, "seed", 0)
-        self._lock = threading.Lock()
-        self.reset()
+        watched = WatchedRows.from_arrays(monitor.circuit, rest)
+        monitor._scores, monitor._bags, monitor._unit = (
+            watched.scores,
+            watched.counts,
+            header["unit"],
+        )
+        monitor.alpha = check_fraction(saved_number(header, "alpha"), "alpha")
+        monitor.seed = saved_count(header, "seed", 0)
+        monitor._lock = threading.Lock()
+        monitor.reset()
         for name in ("num_rows", "num_missing", "leader"):
-            setattr(self, name, saved_count(header, name, 0))
-        self.best, self.alarm_row = saved_number(header, "best"), header["alarm_row"]
-        if self.alarm_row is not None:
-            saved_count(header, "alarm_row", 1, max(self.num_rows, 1))
-        fresh = self._races._asdict()
+            setattr(monitor, name, saved_count(header, name, 0))
+        monitor.best, monitor.alarm_row = saved_number(header, "best"), header["alarm_row"]
+        if monitor.alarm_row is not None:
+            saved_count(header, "alarm_row", 1, max(monitor.num_rows, 1))
+        fresh = monitor._races._asdict()
         check_names(races, set(fresh), "the races")
-        self._races = Races(
+        monitor._races = Races(
             *(finite_array(races, name, one.shape, one.dtype) for name, one in fresh.items())
         )
-        counts, seen, money, _ = self._races
+        counts, seen, money, _ = monitor._races
         fits = [
-            self._unit in ("row", "batch"),
-            self.leader < len(self._bags),
-            (counts >= self._bags).all() and (seen >= 0).all() and (money >= 0).all(),
-            ((counts - self._bags).sum(axis=1) == self.num_rows).all(),
-            (seen.sum(axis=2) <= self.num_rows * (1 + SLACK)).all(),
+            monitor._unit in ("row", "batch"),
+            monitor.leader < len(monitor._bags),
+            (counts >= monitor._bags).all() and (seen >= 0).all() and (money >= 0).all(),
+            ((counts - monitor._bags).sum(axis=1) == monitor.num_rows).all(),
+            (seen.sum(axis=2) <= monitor.num_rows * (1 + SLACK)).all(),
             (np.abs(money.sum(axis=1) - 1) <= SLACK).all(),
-            (self.best >= -np.log(self.alpha)) == (self.alarm_row is not None),
+            (monitor.best >= -np.log(monitor.alpha)) == (monitor.alarm_row is not None),
         ]
-        now = float((self._races.log + self._scores.log_weights()).max())
-        if not all(fits) or now > self.best + SLACK:
+        now = float((monitor._races.log + monitor._scores.log_weights()).max())
+        if not all(fits) or now > monitor.best + SLACK:
             raise ValueError(
-                f"the races in the file are not those of a stream of {self.num_rows} rows"
+                f"the races in the file are not those of a stream of {monitor.num_rows} rows"
             )
-        return self
+        return monitor
 
 
 def _drawn(circuit: pcircuit.Circuit, seed: int) -> WatchedRows:
@@ -521,18 +482,15 @@ def _check_number(found: int, name: str, what: str) -> None:
 def _warn_of_kind(model: Any, unit: str) -> None:
     """Warn where rows one by one are not what a detector was fitted to judge."""
     kind = getattr(getattr(model, "judge_", None), "kind", None)
-    if kind == "covariates" or (kind is not None and unit == "row"):
-        said = {
-            "groups": "`groups`, whose rows resemble one another: give `groups`, and a batch in each update",
-            "time": "`order`='time', so its rows resemble their neighbours, and false alarms are not bounded",
-            "covariates": "`covariates`, which may move, but the monitor raises its alarm when they do",
-        }[kind]
+    said = {
+        "groups": "`groups`, whose rows resemble one another: give `groups`, and a batch in each update",
+        "time": "`order`='time', so its rows resemble their neighbours, and false alarms are not bounded",
+        "covariates": "`covariates`, which may move, but the monitor raises its alarm when they do",
+    }.get(kind or "")
+    if said and (unit == "row" or kind == "covariates"):
         warnings.warn(f"`model` was fitted with {said}", UserWarning, stacklevel=3)
 
 
 def _fingerprint(circuit: pcircuit.Circuit) -> str:
     """A digest of a circuit's numbers."""
-    digest = hashlib.sha256()
-    for name, array in sorted(to_arrays(circuit).items()):
-        digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+    return arrays_digest(to_arrays(circuit), FORMAT)

@@ -18,7 +18,7 @@ installed on the workers.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -97,12 +97,10 @@ def facts_of(
     if table is None:
         return own, None, None
     sizes = [C + 1 for C in encoder.num_categories]
-    if table.cells.shape[1] != len(sizes):
-        raise ValueError(f"`summary` counts {table.cells.shape[1]} columns, expected {len(sizes)}")
-    if len(table.categories) != sum(sizes):
+    if (table.cells.shape[1], len(table.categories)) != (len(sizes), sum(sizes)):
         raise ValueError(
-            f"`summary` counts {len(table.categories)} categories, expected {sum(sizes)}: those of all "
-            "columns, and for each column the missing cells"
+            f"`summary` counts {table.cells.shape[1]} columns and {len(table.categories)} categories, expected "
+            f"{len(sizes)} and {sum(sizes)}: those of all columns, and for each column the missing cells"
         )
     cells = {name: row.copy() for name, row in zip(CELLS, table.cells, strict=True)}
     report = EncodingReport(summary.num_rows, **cells)
@@ -139,7 +137,7 @@ def _of_pairs(profile: Profile, num_cells: int) -> Profile:
     return replace(profile, edges=profile.edges[:0], pairs=())
 
 
-def arrow_summarizer(detector: Any) -> ArrowSummarizer:
+def arrow_summarizer(detector: Any) -> Callable[[Any], Any]:
     """A function from record batches to the JSON of their summary, for ``mapInArrow`` and ``map_batches``.
 
     Parameters
@@ -180,39 +178,21 @@ def arrow_summarizer(detector: Any) -> ArrowSummarizer:
         raise TypeError(
             f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or load one"
         )
-    return ArrowSummarizer(detector)
 
-
-class ArrowSummarizer:
-    """What `arrow_summarizer` returns."""
-
-    def __init__(self, detector: Any) -> None:
-        self._detector = detector
-
-    def __call__(self, batches: Any) -> Any:
-        """Batches or a table to the JSON of their summary: see `arrow_summarizer`."""
-        if hasattr(batches, "to_batches"):
-            import pyarrow
-
-            return pyarrow.Table.from_batches(
-                self._summarized(iter(batches.to_batches())), _schema()
-            )
-        return self._summarized(iter(batches))
-
-    def _summarized(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """One record batch, or none without rows."""
+    def of_batches(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow
 
         rows = (batch for batch in batches if batch.num_rows)
         for first in itertools.islice(rows, 1):
-            found = summarize_chunks(self._detector, itertools.chain([first], rows))
-            yield pyarrow.record_batch(
-                [pyarrow.array([found.to_json()], pyarrow.string())], schema=_schema()
-            )
+            found = summarize_chunks(detector, itertools.chain([first], rows)).to_json()
+            yield pyarrow.record_batch({"summary": pyarrow.array([found], pyarrow.string())})
 
+    def summarizer(batches: Any) -> Any:
+        import pyarrow
 
-def _schema() -> Any:
-    """One column of text."""
-    import pyarrow
+        if not hasattr(batches, "to_batches"):
+            return of_batches(batches)
+        schema = pyarrow.schema([("summary", pyarrow.string())])
+        return pyarrow.Table.from_batches(of_batches(batches.to_batches()), schema)
 
-    return pyarrow.schema([("summary", pyarrow.string())])
+    return summarizer

@@ -27,6 +27,7 @@ model that they claim to be for.
 from __future__ import annotations
 
 import json
+import re
 import reprlib
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -39,141 +40,76 @@ from pcircuit.io.archive import RepeatedName, check_names, distinct_names, saved
 FORMAT, VERSION = "hld.summary", 1
 MOST_NUMBERS = 10_000_000
 MOST_NAMES, LONGEST_NAME = 100_000, 10_000
-WHOLE = (
-    "seen",
-    "odd",
-    "cells",
-    "categories",
-    "pairs",
-    "odd_rows",
-)  # arrays of counts; the others are doubles
-DIMENSIONS = {
-    "sums": 1,
-    "seen": 1,
-    "squares": 1,
-    "fourths": 1,
-    "odd": 1,
-    "sketch": 3,
-    "cells": 2,
-    "categories": 1,
-    "pairs": 1,
-    "odd_rows": 1,
+# dimensions and type of arrays; whole numbers are counts of rows
+OF_ROWS: dict[str, tuple[int, type]] = {"sums": (1, float), "seen": (1, int)}
+OF_SPREAD: dict[str, tuple[int, type]] = {
+    "squares": (1, float),
+    "fourths": (1, float),
+    "odd": (1, int),
+    "sketch": (3, float),
 }
-GROUPS = (
-    {"squares", "fourths", "odd", "sketch"},
-    {"cells", "categories", "pairs", "odd_rows", "absent", "extra"},
-)  # that are there together or not at all
-ALWAYS = {"format", "version", "model", "num_rows", "num_missing", "sums"}
-FINGERPRINT = 64  # hexadecimal digits
+OF_TABLE: dict[str, tuple[int, type]] = {
+    "cells": (2, int),
+    "categories": (1, int),
+    "pairs": (1, int),
+    "odd_rows": (1, int),
+}
+ALWAYS = {"format", "version", "model", "num_rows", "num_missing"}
 
 
-def json_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> str:
-    """The JSON of scalars and arrays."""
-    lists = {name: array.tolist() for name, array in arrays.items()}
-    form = {"format": FORMAT, "version": VERSION, **scalars, "arrays": lists}
-    return json.dumps(form, allow_nan=False)
-
-
-def read_json(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Scalars and arrays of a text that `json_form` wrote; ValueError for anything else."""
+def _read_object(text: str) -> dict[str, Any]:
+    """The JSON object of a summary."""
     if not isinstance(text, str):
         raise TypeError(f"`text` must be the JSON of a summary, found {type(text).__name__}")
     try:
-        scalars = json.loads(text, object_pairs_hook=distinct_names)
+        form = json.loads(text, object_pairs_hook=distinct_names)
     except RepeatedName as error:
         raise ValueError(f"the summary cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
         raise ValueError("the summary is not JSON") from error
-    if not isinstance(scalars, dict) or scalars.get("format") != FORMAT:
+    if not isinstance(form, dict) or form.get("format") != FORMAT:
         raise ValueError(
-            f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(scalars)}"
+            f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(form)}"
         )
-    if saved_count(scalars, "version") > VERSION:
+    if saved_count(form, "version") > VERSION:
         raise ValueError(
-            f"the summary has version {scalars['version']}, newer than {VERSION}: update the library"
+            f"the summary has version {form['version']}, newer than {VERSION}: update the library"
         )
-    found = scalars.pop("arrays", None)
-    if not isinstance(found, dict):
-        raise ValueError("`text` is not a summary: it has no arrays")
-    arrays = {name: _array(name, value) for name, value in found.items()}
-    _check(scalars, arrays)
-    return scalars, arrays
+    return form
 
 
-def _array(name: str, value: Any) -> np.ndarray:
-    """An array of nested lists of numbers."""
+def _read_array(name: str, value: Any, num_rows: int) -> np.ndarray:
+    """An array of nested lists of numbers; among these NumPy would make 1 and 0 of true and false."""
+    dimensions, kind = (OF_ROWS | OF_SPREAD | OF_TABLE)[name]
     try:
-        found = np.array(value)
-    except (ValueError, OverflowError, RecursionError) as error:
+        cells = np.array(value, dtype=object)
+        found = cells.astype(np.int64 if kind is int else np.float64)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        cells = found = np.zeros(())  # of no dimensions, as none of these arrays is
+    fits = cells.ndim == dimensions and cells.size <= MOST_NUMBERS
+    fits = fits and set(map(type, cells.ravel())) <= {int, kind} and bool(np.isfinite(found).all())
+    if fits and kind is int:
+        fits = bool(((found >= 0) & (found <= num_rows)).all())
+    if not fits:
+        numbers = f"counts of at most {num_rows} rows" if kind is int else "finite numbers"
         raise ValueError(
-            f"array {reprlib.repr(name)} of the summary is not a table of numbers"
-        ) from error
-    fits = (
-        found.dtype.kind in ("iu" if name in WHOLE else "iuf") and not _has_truths(value)
-    ) or not found.size
-    if not fits or found.size > MOST_NUMBERS or (found.dtype.kind == "u" and found.size):
-        raise ValueError(
-            f"array {reprlib.repr(name)} of the summary is not a table of numbers in range"
+            f"array {name!r} of the summary must be {numbers}, {dimensions}-dimensional"
         )
-    return found.astype(np.int64 if name in WHOLE else np.float64)
+    return found
 
 
-def _has_truths(value: Any) -> bool:
-    """Whether true or false is among numbers in nested lists, where NumPy makes 1 and 0 of them."""
-    if isinstance(value, list):
-        return bool in set(map(type, value)) or any(
-            _has_truths(one) for one in value if isinstance(one, list)
-        )
-    return isinstance(value, bool)
-
-
-def _check(scalars: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Raise unless each of the scalars and arrays is what it must be and they fit together."""
-    names = {*scalars, *arrays}
-    groups = [group for group in GROUPS if names & group]
-    check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
-    if misplaced := sorted(scalars.keys() & DIMENSIONS.keys() | arrays.keys() - DIMENSIONS.keys()):
-        is_one = misplaced[0] in DIMENSIONS
-        raise ValueError(
-            f"{misplaced[0]!r} of the summary must be {'an' if is_one else 'no'} array"
-        )
-    model, T = scalars["model"], saved_count(scalars, "num_rows", 0)
-    if (
-        not isinstance(model, str)
-        or len(model) != FINGERPRINT
-        or set(model) - set("0123456789abcdef")
-    ):
-        raise ValueError(
-            f"'model' must be {FINGERPRINT} hexadecimal digits, found {reprlib.repr(model)}"
-        )
-    saved_count(scalars, "num_missing", 0)
-    for name, array in arrays.items():
-        if array.ndim != DIMENSIONS.get(name) or not np.isfinite(array).all():
-            raise ValueError(
-                f"array {reprlib.repr(name)} of the summary must be finite numbers of "
-                f"{DIMENSIONS.get(name)} dimensions, found shape {array.shape}"
-            )
-        if name in WHOLE and ((array < 0) | (array > T)).any():
-            raise ValueError(f"array {name!r} of the summary must be counts of at most {T} rows")
-    _check_shapes(arrays)
-    for name in ("absent", "extra"):
-        _check_texts(name, scalars.get(name, []))
-
-
-def _check_shapes(arrays: dict[str, Any]) -> None:
+def _check_shapes(arrays: dict[str, np.ndarray]) -> None:
     """Raise unless related arrays have the same sizes, and sums of squares are not negative."""
-    q, sketch = (
-        arrays.get("squares", np.zeros(0)).shape,
-        arrays.get("sketch", np.zeros((0, 0, 0))).shape,
-    )
-    fits = [arrays.get("seen", arrays["sums"]).shape == arrays["sums"].shape]
-    fits += [arrays[name].shape == q for name in ("fourths", "odd") if name in arrays]
-    fits += [sketch[:1] == q and sketch[1] == sketch[2] if "sketch" in arrays else True]
-    fits += [len(arrays["cells"]) == 5 if "cells" in arrays else True]
-    if not all(fits) or not len(arrays["sums"]):
+    shapes = {name: array.shape for name, array in arrays.items()}
+    fits = len(arrays["sums"]) > 0 and shapes.get("seen", shapes["sums"]) == shapes["sums"]
+    if "sketch" in arrays:
+        q, r, width = shapes["sketch"]
+        fits &= r == width and {shapes[name] for name in ("squares", "fourths", "odd")} == {(q,)}
+        fits &= not ((arrays["squares"] < 0).any() or (arrays["fourths"] < 0).any())
+    if "cells" in arrays:
+        fits &= len(arrays["cells"]) == 5
+    if not fits:
         raise ValueError("the arrays of the summary do not fit together")
-    if any((arrays[name] < 0).any() for name in ("squares", "fourths") if name in arrays):
-        raise ValueError("sums of squares of the summary must be at least 0")
 
 
 def _check_texts(name: str, value: Any) -> None:
@@ -186,9 +122,6 @@ def _check_texts(name: str, value: Any) -> None:
         raise ValueError(
             f"{name!r} of the summary must be names of columns, found {reprlib.repr(value)}"
         )
-
-
-COUNTED = ("cells", "categories", "pairs", "odd_rows")  # the arrays of `TableCounts`
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,7 +283,18 @@ class BatchSummary:
         str
             `from_json` reads back every number exactly, to the last bit.  Only equal summaries give equal texts.
         """
-        return json_form(*self._parts())
+        form: dict[str, Any] = {"format": FORMAT, "version": VERSION, "model": self.model}
+        form |= {"num_rows": self.num_rows, "num_missing": self.num_missing}
+        arrays = {"sums": self.sums}
+        if not self.is_whole:
+            arrays["seen"] = self.seen
+        if self.spread is not None:
+            arrays |= {name: getattr(self.spread, name) for name in OF_SPREAD}
+        if self.table is not None:
+            form |= {"absent": list(self.table.absent), "extra": list(self.table.extra)}
+            arrays |= {name: getattr(self.table, name) for name in OF_TABLE}
+        form["arrays"] = {name: array.tolist() for name, array in arrays.items()}
+        return json.dumps(form, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> BatchSummary:
@@ -369,45 +313,40 @@ class BatchSummary:
         ValueError
             Saying what is wrong, for anything else.
         """
-        return cls._of_parts(*read_json(text))
+        form = _read_object(text)
+        lists = form.pop("arrays", None)
+        if not isinstance(lists, dict):
+            raise ValueError("the summary has no arrays")
+        spread, table = (part if lists.keys() & part else {} for part in (OF_SPREAD, OF_TABLE))
+        names = {"absent", "extra"} if table else set()
+        check_names(form, ALWAYS | names, "the summary")
+        known = {"sums", *spread, *table} | lists.keys() & {"seen"}
+        check_names(lists, known, "the arrays of the summary")
+        model, T = form["model"], saved_count(form, "num_rows", 0)
+        if not isinstance(model, str) or not re.fullmatch("[0-9a-f]{64}", model):
+            raise ValueError(f"'model' must be 64 hexadecimal digits, found {reprlib.repr(model)}")
+        arrays: dict[str, Any] = {
+            name: _read_array(name, value, T) for name, value in lists.items()
+        }
+        _check_shapes(arrays)
+        for name in names:
+            _check_texts(name, form[name])
+        texts: dict[str, Any] = {name: tuple(form[name]) for name in names}
+        return cls(
+            model,
+            T,
+            arrays["sums"],
+            arrays.get("seen", np.full(len(arrays["sums"]), T, dtype=np.int64)),
+            saved_count(form, "num_missing", 0),
+            Spread(**{name: arrays[name] for name in spread}) if spread else None,
+            TableCounts(**{name: arrays[name] for name in table}, **texts) if table else None,
+        )
 
     def __repr__(self) -> str:
         return (
             f"BatchSummary({self.num_rows} row{'s' * (self.num_rows != 1)}, {len(self.sums)} numbers, model "
             f"{self.model[:8]})"
         )
-
-    def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Scalars as JSON holds them, and arrays."""
-        scalars = {"model": self.model, "num_rows": self.num_rows, "num_missing": self.num_missing}
-        arrays = {"sums": self.sums}
-        if not self.is_whole:
-            arrays["seen"] = self.seen
-        if self.spread is not None:
-            arrays |= {one.name: getattr(self.spread, one.name) for one in fields(Spread)}
-        if self.table is not None:
-            scalars |= {"absent": list(self.table.absent), "extra": list(self.table.extra)}
-            arrays |= {name: getattr(self.table, name) for name in COUNTED}
-        return scalars, arrays
-
-    @classmethod
-    def _of_parts(cls, scalars: dict[str, Any], arrays: dict[str, Any]) -> BatchSummary:
-        """The summary of parts that `hld.testing.summaries.summary` has checked one by one."""
-        T, sums = scalars["num_rows"], arrays["sums"]
-        seen = arrays.get("seen", np.full(len(sums), T, dtype=np.int64))
-        spread = (
-            Spread(*(arrays[one.name] for one in fields(Spread))) if "sketch" in arrays else None
-        )
-        table = (
-            TableCounts(
-                **{name: arrays[name] for name in COUNTED},
-                absent=tuple(scalars["absent"]),
-                extra=tuple(scalars["extra"]),
-            )
-            if "cells" in arrays
-            else None
-        )
-        return cls(scalars["model"], T, sums, seen, scalars["num_missing"], spread, table)
 
 
 def check_summary(value: object, name: str = "summary") -> BatchSummary:

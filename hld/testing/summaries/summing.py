@@ -54,6 +54,7 @@ from hld.laws.ranks.monte_carlo import TIE
 from hld.references.kept_rows import KeptRows
 from hld.testing.summaries.summary import BatchSummary, Spread
 from pcircuit.evidence import checked, is_missing
+from pcircuit.io.archive import with_prefix
 from pcircuit.io.circuit_file import to_arrays
 
 SKETCH = 16  # r
@@ -280,12 +281,18 @@ def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
 
 def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
     """The fingerprint of a test."""
-    digest = hashlib.sha256(b"hld.summary 1")
     arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
+    scalars = []
     for i, metric in enumerate(calibration.metrics):
-        scalars, own = metric.to_parts()
-        digest.update(json.dumps(scalars, sort_keys=True).encode())
-        arrays |= {f"metric.{i}.{name}": array for name, array in own.items()}
+        own_scalars, own = metric.to_parts()
+        scalars.append(own_scalars)
+        arrays |= with_prefix(f"metric.{i}.", own)
+    return arrays_digest(arrays, json.dumps(scalars, sort_keys=True))
+
+
+def arrays_digest(arrays: dict[str, Any], text: str) -> str:
+    """The SHA-256 of a text, and of arrays with their names, types and shapes."""
+    digest = hashlib.sha256(text.encode())
     for name, array in sorted(arrays.items()):
         array = np.ascontiguousarray(array)
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)

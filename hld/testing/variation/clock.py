@@ -14,8 +14,6 @@ length of time.  Where a column shows the time of the rows, that can be looked a
   A few gaps in hundreds of stretches do little, and many of them make p-values too small: a warning names them.
 """
 
-import contextlib
-import datetime
 import warnings
 from typing import Any
 
@@ -26,7 +24,6 @@ from hld.tables.schemas.row_order import BY_CHANCE, never_decreases, order_by_ch
 from hld.tables.times import as_seconds, time_kind, time_texts
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
-NEAR_DATES = 1e6  # seconds
 MICRO = 6  # digits of a second
 
 
@@ -53,18 +50,13 @@ def warn_of_clock(columns: Any) -> None:
 
 
 def _seconds(values: np.ndarray) -> np.ndarray:
-    """(N,) seconds of dates, of near ones since the first: those since 1970 are doubles a quarter microsecond apart."""
+    """(N,) seconds of dates since the first: those since 1970 are doubles a quarter of a microsecond apart."""
     seconds = as_seconds(values, "date")[0]
     known = np.flatnonzero(~np.isnan(seconds))
-    if not len(known) or np.ptp(seconds[known]) > NEAR_DATES:
+    if values.dtype.kind != "M" or not len(known):
         return seconds
-    first = values[known[0]]
-    if values.dtype.kind == "M":
-        return np.asarray(as_seconds(values - first, "duration")[0])
-    if all(isinstance(values[i], datetime.datetime) for i in known):
-        with contextlib.suppress(TypeError):  # some with a zone and some without
-            seconds[known] = [(values[i] - first).total_seconds() for i in known]
-    return seconds
+    exact = values.astype("M8[us]")
+    return np.asarray(as_seconds(exact - exact[known[0]], "duration")[0])
 
 
 def _unordered(name: Any, seconds: np.ndarray) -> str:

@@ -57,7 +57,7 @@ from hld.references.groups import (
 )
 from hld.tables.schemas.counts import CountTest
 from hld.testing.goodness_of_fit import HLDTest
-from hld.testing.verdict import LEAST_PVALUE
+from hld.testing.verdict import LEAST_PVALUE, result_of
 from hld.witnesses.result import HLDResult
 from hld.witnesses.witnesses import Witness, combined
 from pcircuit.arguments import check_fraction
@@ -210,34 +210,137 @@ class GroupContext:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupTest:
-    """Test of batches against groups."""
+class VariationTest:
+    """Test of batches against others like them: groups, or stretches of time."""
 
     inner: HLDTest
-    groups: GroupReference
+    reference: Any
     statistics: GroupStatistics
-    kind = "groups"
-    compared = "groups"
+    kind = ""
+    compared = ""
+    many = MANY  # others from which on there is a normal law beyond the ranks
+    is_exact = True  # whether they are exchangeable
 
     def __call__(
         self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
     ) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1), and its cells if they are known."""
-        return judged(self, self.groups, batch, alpha, cells, MANY)
+        inner, look, statistics = self.inner, self.inner.vectors, self.statistics
+        batch, alpha = check_rows(inner.circuit, batch), check_fraction(alpha, "alpha")
+        T, m = len(batch), len(inner.nodes)
+        center, differences, sizes, worth = self.reference.compared(T)
+        features = features_of(inner, statistics, batch, cells)
+        own = mean_of(look, batch, self.reference.fill, features)
+        further = np.vstack([own, center + differences])[:, look.size :]
+        hidden = () if cells is None else cells.hidden
+        distances = statistics.distances(further, np.append(T, sizes), hidden, worth)
+        odd = Deviations(distances, statistics.parts, statistics.num_parts)
+        center, own, others = (one[..., : look.size] for one in (center, own - center, differences))
+        own, others = without_rounding(own, others, np.abs(center))
+        spread = own_spread(look, batch, self.reference.fill, center, worth * T) if worth else None
+        found = exchangeable_pvalue(
+            own,
+            others,
+            inner.calibration.metrics,
+            many=self.many,
+            is_exact=self.is_exact,
+            spread=spread,
+            beside=odd.largest,
+            beyond=odd.beyond,
+        )
+        columns, pairs, nodes = single_pvalues(inner, own, others, self.many, spread, odd)
+        pairs, of_rows = np.split(pairs, [len(statistics.pairs)], axis=1)
+        bound, columns, pairs, nodes = self.bounded(T, columns, pairs, nodes)
+        pvalue = max(found.value, bound, LEAST_PVALUE)
+        difference = (own - others.mean(axis=0))[:m]
+        variances, G = others.var(axis=0, ddof=1)[:m], len(others)
+        told = zip(statistics.pairs.tolist(), pairs.T.tolist(), strict=False)
+        return result_of(
+            inner,
+            batch,
+            pvalue,
+            alpha,
+            null=self.kind,
+            inflation=1 + 1 / G,
+            null_error=found.error,
+            pvalues=found.each,
+            deltas=difference * inner.shown_weights,
+            stds=np.sqrt(T * variances) * inner.shown_weights,
+            context=self._context(T, pvalue, difference, variances, G),
+            column_pvalues=columns,
+            witnesses=_heard(statistics, columns, pairs, of_rows),
+            pair_pvalues={(u, v): p for (u, v), p in told},
+            _node_pvalues=nodes,
+        )
+
+    def _context(
+        self, T: int, pvalue: float, difference: np.ndarray, variances: np.ndarray, G: int
+    ) -> GroupContext:
+        """What a batch was compared with; shapes difference, variances (m,)."""
+        squared, total = float((difference**2).sum()), float(variances.sum())
+        rows = float((self.inner.stds[: len(variances)] ** 2).sum())
+        return GroupContext(
+            self.kind,
+            G,
+            self.least_pvalue(T) or 1 / (1 + G),
+            math.sqrt(squared / total) if total > 0 else 0.0,
+            math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
+            rows / total if total > 0 else float(T),
+            self.law,
+            self.longest if self.longest < T else None,
+            pvalue if self.law and pvalue * (1 + G) < LEAST_RANK else None,
+        )
+
+    @property
+    def longest(self) -> int:
+        """Rows of the largest of the others."""
+        raise NotImplementedError
+
+    @property
+    def law(self) -> str:
+        """The law beyond the ranks, in words; nothing where there is none."""
+        raise NotImplementedError
+
+    def least_pvalue(self, T: int = 1) -> float:
+        """The smallest p-value by rank of a batch of T rows; 0 where a law goes below it without being told."""
+        raise NotImplementedError
+
+    def smallest_pvalue(self, T: int) -> float:
+        """What no p-value of a batch of T rows is below, laws included."""
+        return self.least_pvalue(T)
+
+    def bounded(
+        self, T: int, columns: np.ndarray | None, pairs: np.ndarray, nodes: np.ndarray
+    ) -> tuple[Any, ...]:
+        """The least p-value of a batch of T rows, and p-values (2, V) of columns, (2, P) of pairs, (m,) of nodes."""
+        return 0.0, columns, pairs, nodes
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The others, for a file."""
+        own: dict[str, Any] = self.reference.to_arrays()
+        return own | with_prefix(PREFIX, self.statistics.to_arrays())
+
+
+class GroupTest(VariationTest):
+    """Test of batches against groups."""
+
+    reference: GroupReference
+    kind = "groups"
+    compared = "groups"
 
     @property
     def num_groups(self) -> int:
         """G."""
-        return self.groups.num_groups
+        return self.reference.num_groups
 
     @property
     def longest(self) -> int:
         """Rows of the largest group."""
-        return int(self.groups.counts.max())
+        return int(self.reference.counts.max())
 
     @property
     def law(self) -> str:
-        """The law beyond the ranks, in words; nothing where there are too few groups for one."""
+        """The laws beyond the ranks, in words; nothing where there are too few groups for one."""
         return law_of(self.num_groups, self.num_groups >= MANY, self.statistics)
 
     def least_pvalue(self, T: int = 1) -> float:
@@ -251,40 +354,19 @@ class GroupTest:
         law = self.statistics.smallest_pvalue(T, self.num_groups)
         return min(self.least_pvalue(T), law if self.law else 1.0)
 
-    def bounded(self, T: int, *pvalues: Any) -> tuple[Any, ...]:
-        """The bound of the p-value of T rows, and p-values of columns, pairs and nodes: nothing bounds them."""
-        return 0.0, *pvalues
-
     def describe(self) -> str:
         """A few lines."""
-        counts, m = self.groups.counts, len(self.inner.nodes)
-        all_rows, within = self.groups.covariance_at(int(counts.max())), self.groups.within[:m]
-        between = max(
-            float(all_rows.diagonal()[:m].sum()) - float(within.sum()) * float((1 / counts).mean()),
-            0.0,
-        )
-        law = (
-            f"below {least_text(self.least_pvalue())} from {self.law}"
-            if self.law
-            else f"p-values are at least {least_text(self.least_pvalue())}"
-        )
-        worth = (
-            "a group of more rows is worth more: no difference between groups was found beyond that of their rows"
-            if between <= 0
-            else f"a group, however large, is worth at most {within.sum() / between:.3g} "
-            "independent rows"
-        )
-        if counts.max() == 1:
-            worth = "not known, as no group has more than one row"
+        counts, within = self.reference.counts, float(self.reference.within.sum())
+        means = self.reference.covariance_at(self.longest)
+        between = float(means.diagonal().sum()) - within * float((1 / counts).mean())
+        law = f", below {least_text(self.least_pvalue())} from {self.law}" if self.law else ""
+        worth = "no difference between groups was found beyond that of their rows"
+        if within > 0 and between > 0:
+            worth = f"a group is worth at most {within / between:.3g} independent rows"
         return (
             f"groups: {self.num_groups} of {int(counts.min())} to {int(counts.max())} rows, held out of learning; "
-            f"p-values by rank among them, {law}\n"
-            f"natural variation: {worth}"
+            f"p-values by rank among them{law}\nnatural variation: {worth}"
         )
-
-    def to_arrays(self) -> dict[str, Any]:
-        """The groups, for a file."""
-        return self.groups.to_arrays() | with_prefix(PREFIX, self.statistics.to_arrays())
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> GroupTest:
@@ -324,99 +406,6 @@ def fill_of(inner: HLDTest) -> np.ndarray:
     fill = np.zeros(inner.vectors.size)
     fill[: len(inner.nodes)] = unit_means(inner.circuit)[inner.nodes]
     return fill
-
-
-def judged(
-    test: Any,
-    reference: Any,
-    batch: ArrayLike,
-    alpha: float,
-    cells: Cells | None,
-    many: int,
-    *,
-    is_exact: bool = True,
-) -> HLDResult:
-    """The result of a batch (T, V) among groups or stretches; from so many on there is a normal law beyond the ranks.
-
-    Shapes: batch (T, V).
-    """
-    inner, look = test.inner, test.inner.vectors
-    batch, alpha = check_rows(inner.circuit, batch), check_fraction(alpha, "alpha")
-    T, m, statistics = len(batch), len(inner.nodes), test.statistics
-    center, differences, sizes, worth = reference.compared(T)
-    own = mean_of(look, batch, reference.fill, features_of(inner, statistics, batch, cells))
-    odd = Deviations(
-        statistics.distances(
-            np.vstack([own, center + differences])[:, look.size :],
-            np.append(T, sizes),
-            () if cells is None else cells.hidden,
-            worth,
-        ),
-        statistics.parts,
-        statistics.num_parts,
-    )
-    center, own, others = (one[..., : look.size] for one in (center, own - center, differences))
-    own, others = without_rounding(own, others, np.abs(center))
-    spread = own_spread(look, batch, reference.fill, center, worth * T) if worth > 0 else None
-    found = exchangeable_pvalue(
-        own,
-        others,
-        inner.calibration.metrics,
-        many=many,
-        is_exact=is_exact,
-        spread=spread,
-        beside=odd.largest,
-        beyond=odd.beyond,
-    )
-    columns, pairs, nodes = single_pvalues(inner, own, others, many, spread, odd)
-    pairs, of_rows = np.split(pairs, [len(statistics.pairs)], axis=1)
-    bound, columns, pairs, nodes = test.bounded(T, columns, pairs, nodes)
-    difference, G = own - others.mean(axis=0), len(others)
-    pvalue = max(found.value, bound, LEAST_PVALUE)
-    variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
-    total, squared = float(variances[:m].sum()), float((difference[:m] ** 2).sum())
-    least, most_rows = (
-        test.least_pvalue(T) or 1 / (1 + G),
-        test.longest if test.longest < T else None,
-    )
-    context = GroupContext(
-        test.kind,
-        G,
-        least,
-        math.sqrt(squared / total) if total > 0 else 0.0,
-        math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
-        rows / total if total > 0 else float(T),
-        test.law,
-        most_rows,
-        pvalue if test.law and pvalue * (1 + G) < LEAST_RANK else None,
-    )
-    weights, names = inner.shown_weights, tuple(metric.name for metric in inner.calibration.metrics)
-    return HLDResult(
-        statistic=0.0 - math.log10(pvalue),
-        threshold=-math.log10(alpha),
-        pvalue=pvalue,
-        reject=bool(pvalue <= alpha),
-        alpha=alpha,
-        num_samples=T,
-        null=test.kind,
-        inflation=1 + 1 / G,
-        null_error=found.error,
-        num_missing=int((batch < 0).sum()),
-        metrics=names,
-        pvalues=found.each,
-        deltas=difference[:m] * weights,
-        stds=np.sqrt(T * variances[:m]) * weights,
-        nodes=inner.nodes,
-        _circuit=inner.circuit,
-        context=context,
-        column_pvalues=columns,
-        witnesses=_heard(statistics, columns, pairs, of_rows),
-        pair_pvalues={
-            (u, v): p
-            for (u, v), p in zip(statistics.pairs.tolist(), pairs.T.tolist(), strict=False)
-        },
-        _node_pvalues=nodes,
-    )
 
 
 def _heard(

@@ -28,12 +28,10 @@ it, as that counts the rows of the batch that show something else (`hld.testing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hld.answers.words import least_text
 from hld.features.row_vectors import column_units
@@ -42,79 +40,54 @@ from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.variation.group_test import (
     LEAST_RANK,
-    PREFIX,
+    VariationTest,
     features_of,
     fill_of,
-    judged,
     law_of,
     read_statistics,
 )
-from hld.witnesses.result import HLDResult
-from pcircuit.io.archive import with_prefix
 
 SHOWN_SIZES = (10, 100, 1000)
 INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
 RISK = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class TimeTest:
+class TimeTest(VariationTest):
     """Test of successive rows against stretches of a series."""
 
-    inner: HLDTest
-    stretches: StretchReference
-    statistics: GroupStatistics
+    reference: StretchReference
     kind = "time"
     compared = "stretches of time"
-
-    def __call__(
-        self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
-    ) -> HLDResult:
-        """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1), and their cells if known."""
-        return judged(self, self.stretches, batch, alpha, cells, FEWEST_STRETCHES, is_exact=False)
+    many = FEWEST_STRETCHES
+    is_exact = False
 
     def bounded(
         self, T: int, columns: np.ndarray | None, pairs: np.ndarray, nodes: np.ndarray
     ) -> tuple[Any, ...]:
-        """The least p-value of a batch of T rows, and p-values (2, V) of columns, (2, P) of pairs, (m,) of nodes.
-
-        A pair has the larger bound of its two columns.
-        """
+        """A pair has the larger bound of its two columns, a node the largest of its scope."""
         least = self.least_pvalue(T)
         if columns is None:
             bound = max(least, self.least_of_columns(T))
             return bound, None, pairs, np.maximum(nodes, bound)
-        bounds = np.full(columns.shape[1], least)
-        by_rank = (
-            np.minimum(columns * (len(self.stretches.at(T)) + 1), 1.0) >= LEAST_RANK
-        )  # and not by the law below
-        for v, own in (self.dependent_columns | self.constant_columns).items():
-            if v in self.dependent_columns or columns[0, v] < 1:
+        bounds, by_law = np.full(columns.shape[1], least), np.zeros(columns.shape, dtype=bool)
+        for v, own in self.constant_columns.items():
+            if columns[0, v] < 1:
                 bounds[v] = max(least, _least(own, T))
-        floors = np.where(
-            by_rank | ~np.isin(np.arange(len(bounds)), list(self.constant_columns)), bounds, least
-        )
-        columns = np.maximum(columns, floors)
-        scopes = (
-            [self.inner.circuit.scope(int(node)) for node in self.inner.nodes]
-            if bounds.any()
-            else []
-        )
+                by_law[:, v] = columns[:, v] * (len(self.reference.at(T)) + 1) < LEAST_RANK
+        for v, own in self.dependent_columns.items():
+            bounds[v] = max(least, _least(own, T))
+        columns = np.maximum(columns, np.where(by_law, least, bounds))
+        scopes = [self.inner.circuit.scope(int(node)) for node in self.inner.nodes]
         floor = [min(float(bounds[one].max()), float(columns[1, one].min())) for one in scopes]
-        if pairs.size:
-            pairs = np.maximum(pairs, bounds[self.statistics.pairs].max(axis=1))
-        return (
-            min(float(bounds.max()), float(columns[1].min()), float(pairs[1].min(initial=1.0))),
-            columns,
-            pairs,
-            np.maximum(nodes, floor) if scopes else nodes,
-        )
+        pairs = np.maximum(pairs, bounds[self.statistics.pairs].max(axis=1))
+        bound = min(bounds.max(), columns[1].min(), pairs[1].min(initial=1.0))
+        return float(bound), columns, pairs, np.maximum(nodes, floor)
 
     def least_pvalue(self, T: int = 1) -> float:
         """1 / (G + 1), see above, for a batch of T rows; 0 where stretches differ and are long enough for a law."""
         if self.law:
             return 0.0
-        return max(_least(self.stretches, T), self.least_of_columns(T))
+        return max(_least(self.reference, T), self.least_of_columns(T))
 
     def least_of_columns(self, T: int = 1) -> float:
         """The largest bound of the columns whose longest stretches are still dependent; 0 without any."""
@@ -134,62 +107,40 @@ class TimeTest:
     def _by_column(self) -> dict[int, StretchReference]:
         """Stretches of the own numbers of each column that has any."""
         parts = column_units(self.inner.circuit, self.inner.nodes)
-        return {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
+        return {v: self.reference.part(part) for v, part in enumerate(parts) if len(part)}
 
     @property
     def longest(self) -> int:
         """Rows of the longest stretches."""
-        return self.stretches.longest
+        return self.reference.longest
 
     @property
     def law(self) -> str:
         """The law beyond the ranks, in words; none where stretches are dependent, nor where none differs at all."""
-        is_known = not self.is_too_short and self.varies
+        is_known = not self.is_too_short and self.reference.traces()[0] > 0
         return law_of(FEWEST_STRETCHES, True, self.statistics) if is_known else ""
-
-    def smallest_pvalue(self, T: int) -> float:
-        """What no p-value of a batch of T rows is below, laws included."""
-        return self.least_pvalue(T)
-
-    @property
-    def varies(self) -> bool:
-        """Whether stretches differ by more than rounding."""
-        return bool(self.stretches.traces()[0] > 0)
 
     @property
     def is_too_short(self) -> bool:
         """Whether the longest stretches are still dependent: doubling their length took off less than a quarter."""
-        return self.stretches.is_dependent()
+        return self.reference.is_dependent()
 
     def describe(self) -> str:
         """A line or two."""
-        own = self.stretches
+        own, slow, note = self.reference, len(self.dependent_columns), ""
         sizes = "; ".join(f"T = {T}: {own.effective_rows(T):.3g}" for T in SHOWN_SIZES)
-        why = (
-            "stretches of this length are still dependent"
-            if self.is_too_short
-            else "all rows are alike"
-        )
-        more = ": give a longer series" if self.is_too_short else ", and more for long batches"
-        note = (
-            ""
-            if self.law
-            else f"; {why}, so p-values are at least {least_text(self.least_pvalue())}{more}"
-        )
-        slow = len(self.dependent_columns)
-        if self.law and slow:
+        if not self.law:
+            why = "these are still dependent" if self.is_too_short else "all rows are alike"
+            note = f"; {why}, so p-values are at least {least_text(self.least_pvalue())}"
+        elif slow:
             note = (
-                f"; in {slow} column{'s' * (slow != 1)} stretches of this length are still dependent, and give no "
-                f"p-value below {least_text(self.least_of_columns())} by themselves: give a longer series"
+                f"; in {slow} column{'s' * (slow != 1)} these are still dependent, and give no "
+                f"p-value below {least_text(self.least_of_columns())} by themselves"
             )
         return (
             f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
             f"effective sample sizes: {sizes}"
         )
-
-    def to_arrays(self) -> dict[str, Any]:
-        """The stretches, for a file."""
-        return self.stretches.to_arrays() | with_prefix(PREFIX, self.statistics.to_arrays())
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> TimeTest:

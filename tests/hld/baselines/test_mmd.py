@@ -215,21 +215,6 @@ def test_blocks_of_pairs_change_nothing(circuit, monkeypatch):
     assert mean_kernel(rows, 2.5) == pytest.approx(kernel_matrix(2.5, rows, rows).mean(), rel=1e-12)
 
 
-def test_median_heuristic(circuit):
-    test = MMDTest(circuit, rng=0)
-    rows = naive.states(circuit)[sample_of_states(circuit, 4000)]
-    distances = (rows[:2000] != rows[2000:]).sum(axis=1)
-    assert distances.min() < test.bandwidth == round(test.bandwidth) < distances.max()
-    # the median of the distances is within one of that of 2000 independent pairs
-    assert abs(np.median(distances) - test.bandwidth) <= 1
-    assert MMDTest(zoo.independent([[1.0, 0.0]] * 3), rng=0).bandwidth == 1.0
-
-
-def sample_of_states(circuit, n):
-    p = naive.likelihood(circuit, naive.states(circuit))
-    return np.random.default_rng(0).choice(len(p), size=n, p=p / p.sum())
-
-
 @pytest.mark.parametrize(
     "name", ["two_coins", "rat_like", "irregular_csr", "nary", "unary", "zero_rows"]
 )

@@ -117,7 +117,7 @@ def test_a_long_series_is_learned_from_its_last_rows(run_here, tmp_path):
     assert (status, "fitted 4000 rows (the last of 20000)" in out) == (0, True)
     detector = hld.load("model.hld")
     assert (
-        detector.judge_.stretches.effective_rows(64) < 6
+        detector.judge_.reference.effective_rows(64) < 6
     )  # 2.5 by the memory of the series, 40 of a sample
 
 

@@ -95,7 +95,6 @@ def inner():
 @pytest.mark.parametrize("T", [1, 2, 10])
 def test_some_column_of_five_is_called_moved_no_more_often_than_the_level(inner, T, monkeypatch):
     """Each reference judges one batch: trials are independent.  By the law alone up to a quarter were."""
-    monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)  # of the test of all columns
     monkeypatch.setattr(few_rows, "MOST_ROWS", 1)
     rng, trials = np.random.default_rng(1), 120
     found = []

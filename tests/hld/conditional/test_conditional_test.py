@@ -152,11 +152,6 @@ def test_bad_covariates_are_refused(covariates, options, said):
         hld.HLDDetector(num_epochs=1, covariates=covariates, **options).fit(table(200, 3))
 
 
-def test_groups_and_covariates_are_two_detectors():
-    with pytest.raises(ValueError, match="fit one detector for each"):
-        hld.HLDDetector(covariates=["age"]).fit(table(200, 3), groups="site")
-
-
 SMALL = {"num_latents": 2, "num_epochs": 3, "num_resamples": 99}
 
 
@@ -237,13 +232,6 @@ TEST = hld.HLDTest(
 )
 
 
-@pytest.fixture(autouse=True)
-def _few_groups(monkeypatch):
-    monkeypatch.setattr(
-        "hld.testing.conditional.few_rows.NUM_GROUPS", 9
-    )  # whose number takes most of the time
-
-
 def same(one, other):
     """Whether two judges hold the same numbers."""
     one, other = one.to_arrays(), other.to_arrays()
@@ -272,8 +260,3 @@ def test_groups_order_and_covariates_have_judges_of_their_own(labels, given, ord
     assert judge.inner is TEST
     assert same(judge, make(TEST.settings.seed))
     assert same(judge, make(TEST.settings.seed + 1)) == (kind is TimeTest)  # which draws nothing
-
-
-def test_of_independent_rows_the_test_itself_is_the_judge():
-    assert build_judge(TEST, ROWS, None, None, None) is TEST
-    assert build_judge(hld.HLDTest(JUDGED), None, None, None, None).reference == "circuit"

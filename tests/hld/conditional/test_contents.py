@@ -29,11 +29,7 @@ def test(request):
         training_data=rows(120, 0),
         rng=0,
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "hld.testing.conditional.few_rows.NUM_GROUPS", 9
-        )  # whose number takes most of the time
-        return conditional_test(inner, rows(120, 0), GIVEN, seed=0)
+    return conditional_test(inner, rows(120, 0), GIVEN, seed=0)
 
 
 @pytest.fixture
@@ -60,121 +56,60 @@ def test_no_part_may_be_lacking(test, arrays):
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "said"),
+    ("name", "change"),
     [
-        ("given", lambda a: a[::-1], "the covariates of the test must be ascending columns"),
-        ("given", lambda a: a * 0, "the covariates of the test must be ascending columns"),
-        ("given", lambda a: a + 3, "the covariates of the test must be ascending columns"),
-        ("given", lambda a: a - 1, "the covariates of the test must be ascending columns"),
-        ("given", lambda a: a[:1], "does not fit its covariates|array 'groups' must hold"),
-        ("given", lambda a: a * 1.0, "'given'"),
-        ("num_rows", lambda a: a * 0 + 1, "are not those of rows"),
-        ("beta", lambda a: a * 1e6, "array 'beta' holds"),
-        ("beta", lambda a: a[:, 1:], "'beta'"),
-        ("beta", lambda a: a[1:], "the regression of the test does not fit its covariates"),
-        (
-            "inverse",
-            lambda a: a + np.triu(np.abs(a).max() * np.ones(a.shape), 1),
-            "the inverse of the test",
-        ),
-        (
-            "inverse",
-            lambda a: -a,
-            "the inverse of the test given covariates is not that of sums of products",
-        ),
-        ("inverse", lambda a: a[1:, 1:], "'inverse'"),
-        (
-            "norms",
-            lambda a: -a,
-            "the norms of the test given covariates are not those of a covariance",
-        ),
-        (
-            "norms",
-            lambda a: a[:, ::-1],
-            "the norms of the test given covariates are not those of a covariance",
-        ),
-        (
-            "norms",
-            lambda a: a * 1e12,
-            "the norms of the test given covariates are not those of a covariance",
-        ),
-        (
-            "norms",
-            lambda a: a * [1, 1, 0.1],
-            "the norms of the test given covariates are not those of a covariance",
-        ),
-        (
-            "norms",
-            lambda a: a * [1, 0.1, 1],
-            "the norms of the test given covariates are not those of a covariance",
-        ),
-        ("fourth", lambda a: -a, "the sums of the test given covariates are not those of rows"),
-        (
-            "fourth",
-            lambda a: a + 1e30,
-            "the norms of the test given covariates are not those of a covariance",
-        ),
-        ("stds", lambda a: -a, "the sums of the test given covariates are not those of rows"),
-        ("stds", lambda a: np.full(len(a), np.inf), "'stds'"),
-        ("shown", lambda a: a + 1, "the sums of the test given covariates are not those of rows"),
-        ("wider", lambda a: -a, "the sums of the test given covariates are not those of rows"),
-        ("singles", lambda a: a[::-1], "the p-values of single rows must ascend from 0 to 1"),
-        ("several2", lambda a: a + 1, "the p-values of few rows must ascend from 0 to 1"),
-        (
-            "num_ranked",
-            lambda a: a * 0 + 121,
-            "the farthest rows of the test given covariates are not those of its rows",
-        ),
-        (
-            "farthest",
-            lambda a: -a,
-            "the farthest rows of the test given covariates are not those of its rows",
-        ),
-        (
-            "columns",
-            lambda a: a[:, ::-1],
-            "the distances of rows in single columns must ascend from 0",
-        ),
-        ("columns", lambda a: a[1:], "'columns'"),
-        (
-            "columns",
-            lambda a: a - 1e3,
-            "the distances of rows in single columns must ascend from 0",
-        ),
-        ("bits", lambda a: a[1:], "'bits'"),
-        ("bits", lambda a: a[:, 1:], "'bits'"),
-        ("groups", lambda a: a + 1, "groups"),
-        ("groups", lambda a: a[:-1], "groups"),
-        ("singles", lambda a: a - 1, "the p-values of single rows must ascend from 0 to 1"),
+        ("given", lambda a: a[::-1]),
+        ("given", lambda a: a * 0),
+        ("given", lambda a: a + 3),
+        ("given", lambda a: a - 1),
+        ("given", lambda a: a * 1.0),
+        ("num_rows", lambda a: a * 0 + 1),
+        ("beta", lambda a: a * 1e6),
+        ("beta", lambda a: a[:, 1:]),
+        ("beta", lambda a: a[1:]),
+        ("inverse", lambda a: a + np.triu(np.abs(a).max() * np.ones(a.shape), 1)),
+        ("inverse", lambda a: -a),
+        ("inverse", lambda a: a[1:, 1:]),
+        ("norms", lambda a: -a),
+        ("norms", lambda a: a[:, ::-1]),
+        ("norms", lambda a: a * 1e12),
+        ("norms", lambda a: a * [1, 1, 0.1]),
+        ("norms", lambda a: a * [1, 0.1, 1]),
+        ("fourth", lambda a: -a),
+        ("fourth", lambda a: a + 1e30),
+        ("stds", lambda a: -a),
+        ("stds", lambda a: np.full(len(a), np.inf)),
+        ("shown", lambda a: a + 1),
+        ("wider", lambda a: -a),
+        ("singles", lambda a: a[::-1]),
+        ("singles", lambda a: a - 1),
+        ("num_ranked", lambda a: a * 0 + 121),
+        ("farthest", lambda a: -a),
+        ("columns", lambda a: a[:, ::-1]),
+        ("columns", lambda a: a[1:]),
+        ("columns", lambda a: a - 1e3),
+        ("bits", lambda a: a[1:]),
+        ("bits", lambda a: a[:, 1:]),
+        ("groups", lambda a: a + 1),
+        ("groups", lambda a: a[:-1]),
+        ("events", lambda a: a + 1),
+        ("events", lambda a: a[:-1]),
+        ("joint", lambda a: np.zeros(20_000, np.float32)),
+        ("joint", lambda a: np.linspace(1, 0.1, 20_000, dtype=np.float32)),
+        ("joint", lambda a: np.linspace(0.1, 1, 10, dtype=np.float32)),
+        ("joint", lambda a: np.linspace(1, 2, 20_000, dtype=np.float32)),
     ],
 )
-def test_what_no_rows_could_have_given_is_refused(test, arrays, name, change, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_no_rows_could_have_given_is_refused(test, arrays, name, change):
+    with pytest.raises(ValueError, match=f"'{name}'"):
         read_contents(test.inner, arrays | {name: change(arrays[name])})
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda a: a * 0,
-        lambda a: a * 1000,
-        lambda a: -a,
-        lambda a: a[::-1],
-        lambda a: a[:10],
-        lambda a: np.append(0, a[1:]),
-    ],
-)
-def test_the_joint_law_of_metrics_is_of_numbers_that_harmonic_means_of_p_values_can_be(
-    test, arrays, change
-):
-    """Zeros had been taken, and divided by."""
-    if len(arrays["joint"]):
-        arrays["joint"] = change(arrays["joint"]).astype(np.float32)
-    else:
-        arrays["joint"] = np.linspace(
-            0.1, 1, 20_000, dtype=np.float32
-        )  # of one metric there is none
-    with pytest.raises(
-        ValueError, match="the joint law of the metrics given covariates must be ascending numbers"
-    ):
-        read_contents(test.inner, arrays)
+def test_covariates_that_the_rest_does_not_fit_are_refused(test, arrays):
+    with pytest.raises(ValueError, match=r"groups|beta"):
+        read_contents(test.inner, arrays | {"given": arrays["given"][:1]})
+    joint = np.linspace(0.1, 1, 20_000, dtype=np.float32)
+    for one in (joint, joint[:0]):
+        if (len(one) > 0) != (len(arrays["joint"]) > 0):
+            with pytest.raises(ValueError, match="joint"):
+                read_contents(test.inner, arrays | {"joint": one})

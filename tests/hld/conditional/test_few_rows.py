@@ -1,24 +1,21 @@
-"""Batches of few rows given covariates: ranks among groups of reference rows, and rows beyond all of these."""
+"""Batches of few rows given covariates: ranks among reference rows, and rows beyond all of these."""
 
+import math
 from dataclasses import replace
-from itertools import combinations
 
 import binomial_bounds
 import numpy as np
 import pytest
 from rare_rows import GIVEN, inner_of, rare
 
-from hld.testing.conditional import few_rows
 from hld.testing.conditional.conditional_test import conditional_test
 from hld.testing.conditional.few_rows import (
     MOST_ROWS,
-    among_groups,
-    by_rank,
     farthest_rows,
-    group_pvalues,
     odd_rows,
     rank_of_single,
     single_pvalues,
+    together,
     with_odd_rows,
 )
 
@@ -38,7 +35,7 @@ def bursts(n, rng):
 
 def by_law(test):
     """The test without ranks of few rows."""
-    return replace(test, several=(np.zeros(0),) * (few_rows.MOST_TOGETHER - 1), num_ranked=0)
+    return replace(test, singles=np.zeros(0), num_ranked=0)
 
 
 @pytest.mark.slow
@@ -50,9 +47,7 @@ def test_few_rows_keep_the_level_where_residuals_are_large_in_few_rows(
     rows, k, T, alpha, monkeypatch
 ):
     """Each reference judges one batch: trials are independent.  The law alone rejects two to six times as many."""
-    monkeypatch.setattr(few_rows, "NUM_GROUPS", 99)  # quicker, and ranks hold for any number
-    monkeypatch.setattr(few_rows, "MOST_TOGETHER", 3)  # so that four rows are judged as more are
-    monkeypatch.setattr(few_rows, "MOST_ROWS", 1)
+    monkeypatch.setattr("hld.testing.conditional.conditional_test.MOST_TOGETHER", 3)
     inner, rng, trials = inner_of(rows), np.random.default_rng(1), 600
     found = {True: [], False: []}
     for _ in range(trials):
@@ -75,52 +70,17 @@ def test_rows_that_are_all_odd_are_found():
         assert test(batch).pvalue >= max(T / (100 + T), by_law(test)(batch).pvalue)
 
 
-def test_groups_are_judged_as_if_they_had_not_been_in_the_reference():
-    """Residuals and leverages of pairs, against regressions on the other rows."""
-    rng = np.random.default_rng(3)
-    functions, values = (
-        np.concatenate([np.ones((9, 1)), rng.random((9, 2))], axis=1),
-        rng.random((9, 2)),
-    )
-    inverse = np.linalg.inv(functions.T @ functions)
-    left = values - functions @ inverse @ functions.T @ values
-    seen, wanted = [], set()
-
-    def judge(rows, shown, leverages):
-        seen.extend(
-            (*one.ravel().round(9), round(float(h), 9))
-            for one, h in zip(rows, leverages, strict=True)
-        )
-        return np.full(len(rows), 0.5)
-
-    found = group_pvalues(judge, (functions, functions @ inverse), left, np.ones((9, 2), bool), rng)
-    assert [len(one) for one in found] == [few_rows.NUM_GROUPS] * 4
-    for pair in combinations(range(9), 2):
-        some = np.array(pair)
-        others = np.delete(functions, some, axis=0)
-        own = np.linalg.inv(others.T @ others)
-        away = values[some] - functions[some] @ own @ others.T @ np.delete(values, some, axis=0)
-        average = functions[some].mean(axis=0)
-        wanted |= {
-            (*rows.ravel().round(9), round(float(average @ own @ average), 9))
-            for rows in (away, away[::-1])
-        }
-    assert set(seen[: few_rows.NUM_GROUPS]) <= wanted
-
-
-def test_the_rows_that_make_a_batch_odd_are_looked_for():
-    groups, k = np.linspace(0.01, 1, 99), 18
-
-    def least(odd, T):
-        return (
-            among_groups(0.001, groups, T, k, lambda rows: 0.001 if odd & set(rows) else 0.9) - 0.01
-        )
-
-    assert least({1}, 2) == pytest.approx(2 / 20)
-    assert least({0, 2}, 3) == pytest.approx(3 / 21 * 2 / 20)
-    assert least({0, 1, 2}, 3) == pytest.approx(0.001)  # each of them would do
-    assert among_groups(0.305, groups, 2, k, lambda rows: 0.0) == pytest.approx(0.31)
-    assert among_groups(0.001, np.zeros(0), 2, k, lambda rows: 0.9) == 0.001
+@pytest.mark.parametrize(("k", "T"), [(20, 5), (100, 2), (1000, 5)])
+def test_ranks_of_exchangeable_rows_are_combined_into_a_p_value(k, T):
+    """Rows with continuous numbers, ranked among the same k others."""
+    rng, trials = np.random.default_rng(k), 4000
+    known, own = np.sort(rng.random((trials, k))), rng.random((trials, T))
+    ranks = (1 + (known[:, None] <= own[:, :, None]).sum(axis=2)) / (1 + k)
+    found = np.array([together(one, k) for one in ranks])
+    for alpha in (0.2, 0.05, 0.01):
+        assert (found <= alpha).sum() <= binomial_bounds.at_most(trials, alpha)
+    assert together(ranks[0, :1], k) == pytest.approx(ranks[0, 0])
+    assert together(np.full(T, 1 / (1 + k)), k) == pytest.approx(T / math.comb(k + T, T))
 
 
 def test_rows_beyond_all_of_the_reference():
@@ -134,12 +94,12 @@ def test_rows_beyond_all_of_the_reference():
     assert odd_rows(metrics, found[:1], np.zeros(1), squares[:1] * 1.001).tolist() == [[False]]
     assert odd_rows(metrics, found[:1], np.ones(1), squares[:1] * 0.501).tolist() == [[False]]
     assert odd_rows(metrics, found[:1], np.ones(1), squares[:1] * 0.499).tolist() == [[True]]
-    odd = np.array([[True, True, False]])
-    assert with_odd_rows((0.001,), odd, 7, lambda rows, metric: 0.9) == (
-        pytest.approx(3 / 10 * 2 / 9),
-    )
-    assert with_odd_rows((0.001,), odd, 7, lambda rows, metric: 0.01) == (0.01,)
-    assert with_odd_rows((0.5,), odd, 7, lambda rows, metric: 0.9) == (0.5,)
+    odd, small = np.array([[True, True, False]]), np.array([0.001])
+    assert with_odd_rows(small, odd, 7, lambda rows: [0.9]) == pytest.approx(3 / 10 * 2 / 9)
+    assert with_odd_rows(small, odd, 7, lambda rows: [0.01]) == 0.01
+    assert with_odd_rows(np.array([0.5]), odd, 7, lambda rows: [0.9]) == 0.5
+    assert with_odd_rows(small, odd[:, :2], 7, None) == pytest.approx(2 / 9 * 1 / 8)
+    assert with_odd_rows(small, ~odd[:, :2], 7, None) == small
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +108,8 @@ def inner():
 
 
 @pytest.mark.thorough
-def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner, monkeypatch):
+def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner):
     """Each reference judges one row: trials are independent.  By the law alone a fifth of the rows were rejected."""
-    monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)  # of more rows, which are not tested here
     rng, trials = np.random.default_rng(1), 500
     found = {True: [], False: []}
     for _ in range(trials):
@@ -170,9 +129,8 @@ def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner,
     )  # nor is it no test
 
 
-def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner, monkeypatch):
+def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner):
     """Against tests without the row, whose regression is another one; their covariance, too, so that ranks differ."""
-    monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)
     reference = rare(60, np.random.default_rng(3))
     test = conditional_test(inner, reference, GIVEN, seed=0)
     assert len(test.singles) == 60
@@ -198,23 +156,15 @@ def test_rows_that_alone_decide_what_is_subtracted_are_left_out():
     assert found.tolist() == [0.5] * MOST_ROWS
     assert len(set(rows.tolist())) == MOST_ROWS
     assert rows.min() == 3
-    assert by_rank(0.25, np.zeros(0)) == 0.25
 
 
 @pytest.mark.parametrize("holes", [0.0, 0.3])
-def test_many_groups_are_judged_as_one_by_one(inner, holes, monkeypatch):
-    """By blocks of any size, and through the law of one batch, whose tails are other code."""
+def test_many_batches_are_judged_as_one_by_one(inner, holes):
+    """Through the law of one batch, whose tails are other code."""
     rng = np.random.default_rng(6)
     reference = rare(100, rng)
     reference[rng.random(reference.shape) < holes] = -1
     test = conditional_test(inner, reference, GIVEN, seed=0)
-    monkeypatch.setattr(few_rows, "BLOCK_VALUES", 1)
-    alone = conditional_test(inner, reference, GIVEN, seed=0)
-    for one, other in zip(
-        (test.singles, *test.several), (alone.singles, *alone.several), strict=True
-    ):
-        assert len(one) > 80
-        np.testing.assert_allclose(one, other, rtol=1e-9)
     rows = rng.normal(size=(7, 3, len(inner.nodes))) * test.stds
     shown, leverages = rng.random(rows.shape) > holes, rng.random(7)
     together = test._judged(rows, shown, leverages)[2]
@@ -227,9 +177,8 @@ def coins(n, rng):
     return np.concatenate([rng.random((n, 2)) < 0.5, rng.random((n, 4)) < 0.02], axis=1).astype(int)
 
 
-def test_rows_that_show_what_few_others_do_keep_the_level(monkeypatch):
+def test_rows_that_show_what_few_others_do_keep_the_level():
     """A column is missing in 960 of 1,000 reference rows: beside these every complete row was odd."""
-    monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)
     inner, trials, found = inner_of(coins), 240, {True: [], False: []}
     for seed in range(trials):
         rng = np.random.default_rng(seed)
@@ -257,5 +206,7 @@ def test_a_row_that_shows_more_than_any_other_is_not_odd():
 
 
 def test_p_values_that_differ_by_rounding_alone_are_ties():
-    found = [by_rank(p, np.array([0.01, 0.5])) for p in (0.01 * (1 - 1e-12), 0.01 * (1 - 1e-5))]
+    singles, bits, shown = np.array([0.01, 0.5]), np.full((2, 1), 255, np.uint8), np.ones(3, bool)
+    near = (0.01 * (1 - 1e-12), 0.01 * (1 - 1e-5))
+    found = [rank_of_single(p, singles, bits, shown) for p in near]
     assert found == pytest.approx([2 / 3, 1 / 3])

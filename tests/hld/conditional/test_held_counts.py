@@ -96,13 +96,6 @@ def test_counts_of_events_keep_the_level_whatever_the_covariates_do(moved):
     assert (found[:, 1] <= 0.5).mean() > 0.2
 
 
-def test_moved_covariates_are_not_called_a_change_of_the_rest(detector):
-    rng, trials = np.random.default_rng(3), 60
-    found = [detector.test(table(rng, 120, (0.1, 0.1, 0.2, 0.6))) for _ in range(trials)]
-    assert sum(one.reject for one in found) <= at_most(trials, 0.05)
-    assert sum(one.context.moved == "covariates" for one in found) >= trials - at_most(trials, 0.05)
-
-
 @pytest.mark.parametrize(
     ("column", "change", "witness"),
     [

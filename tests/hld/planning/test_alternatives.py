@@ -73,23 +73,6 @@ def test_moments_of_an_edit_are_those_of_its_distribution(name):
     np.testing.assert_allclose(found.covariance, covariance, atol=0.1 * scale**2)
 
 
-@pytest.mark.parametrize("by", [-0.5, -0.3, 0.3, 0.5])
-def test_after_an_edit_rows_vary_as_the_new_mixture(by):
-    """The second column is a coin where the first has level 0, and always 1 where it has level 1."""
-    circuit = zoo.mixture_of_two([[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.0, 1.0]])
-    test, states, q = hld.HLDTest(circuit), np.array([[0, 0], [0, 1], [1, 1]]), 0.5 + by
-    weights, vectors = (
-        np.array([q / 2, q / 2, 1 - q]),
-        naive.node_values(circuit, states)[:, test.nodes],
-    )
-    expected = np.cov(vectors.T, aweights=weights, ddof=0)
-    found = alternative_of(test, Edit(0, 0, by))
-    np.testing.assert_allclose(
-        found.covariance, expected, atol=0.01
-    )  # 0.5 % of 20,000 rows that differ by 1
-    np.testing.assert_allclose(found.delta, (weights - [0.25, 0.25, 0.5]) @ vectors, atol=0.02)
-
-
 @pytest.mark.parametrize("reference", ["circuit", "training"])
 def test_an_edit_is_relative_to_the_truth_behind_reference_rows(reference):
     known = {} if reference == "circuit" else {"training_data": ROWS}

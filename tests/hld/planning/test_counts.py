@@ -11,7 +11,7 @@ from hld.testing.planning.alternatives import Edit
 from hld.testing.planning.counts import CountDraws, shared_level
 from hld.testing.planning.of_tables import planner_of
 from hld.testing.planning.power import rejections
-from hld.witnesses.largest_count import SHARE, count_events, largest_count
+from hld.witnesses.largest_count import SHARE, largest_count
 
 
 def population(n, rng, share=0.1):
@@ -47,20 +47,6 @@ def test_the_parts_of_the_level_are_those_of_a_batch_as_expected(detector, T):
         population(300, np.random.default_rng(2))
     )
     assert shared_level(none, T, 0.05).law is None
-
-
-def test_events_of_rows_are_what_is_counted():
-    rng = np.random.default_rng(3)
-    rows = np.column_stack(
-        [rng.integers(-1, 4, 500), rng.integers(0, 2, 500), rng.integers(-1, 6, 500)]
-    )
-    counts = [
-        np.bincount(np.where(column < 0, C, column), minlength=C + 1)
-        for column, C in zip(rows.T, (4, 2, 6), strict=True)
-    ]
-    events = count_events(counts, (2,))
-    assert events.is_cut.tolist() == [False] * 5 + [True] * 5 + [False] * 4
-    np.testing.assert_array_equal(events.of(counts), events.indicators(rows).sum(axis=0))
 
 
 def test_without_a_shift_there_is_no_more_power_than_the_level(detector):

@@ -1,7 +1,6 @@
 """Planning for tables: names of columns and levels, tables as alternatives, and the plan in words."""
 
 import json
-import warnings
 
 import binomial_bounds as bounds
 import numpy as np
@@ -23,18 +22,6 @@ def detector():
     return hld.HLDDetector(num_latents=2, num_epochs=10, metric=METRICS).fit(table)
 
 
-def test_columns_of_an_alternative_that_training_did_not_have_are_ignored(detector):
-    rng = np.random.default_rng(4)
-    rows = {
-        "sex": rng.choice(["F", "M"], size=200),
-        "age": rng.normal(60, 10, size=200),
-        "shop": np.zeros(200, int),
-    }
-    wider = {"tags": [[1]] * 200, **rows}
-    assert detector.power(wider, 20) == detector.power(rows, 20)
-    assert detector.sample_size(wider) == detector.sample_size(rows)
-
-
 def test_as_many_rows_as_can_be_asked_about_and_no_more():
     """Of more rows the exact tests of counts have no digits left."""
     rng = np.random.default_rng(1)
@@ -46,42 +33,6 @@ def test_as_many_rows_as_can_be_asked_about_and_no_more():
         ValueError, match="`T` must be a whole number of at least 1 and at most 1000000000000"
     ):
         detector.power(Edit("sex", "F", 0.1), 10**15)
-
-
-@pytest.mark.parametrize("kind", ["positions", "calendar by position", "calendar"])
-def test_edits_of_tables_whose_columns_are_left_out_or_derived(kind):
-    rng = np.random.default_rng(5)
-    when = (np.datetime64("2026-01-01T00") + rng.integers(0, 2000, 200)).tolist()
-    first = [f"u{i}" for i in range(200)] if kind == "positions" else when
-    table = {"when": first, "k": rng.integers(0, 3, 200)}
-    source = "when" if kind == "calendar" else "x0"
-    schema = None if kind == "positions" else hld.TableSchema(hld.calendar_columns(source))
-    if kind != "calendar":
-        table = np.array([[*row] for row in zip(*table.values(), strict=True)], dtype=object)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of the column that tells rows apart
-        one = hld.HLDDetector(num_latents=2, num_epochs=1, metric=METRICS, schema=schema).fit(table)
-    name, level = (
-        (one.encoder_.names[-1], 1) if kind == "positions" else (one.encoder_.names[1], "Mon")
-    )
-    assert 0 <= one.power(Edit(name, level, 0.1), 50) <= 1
-    with pytest.raises(ValueError, match="`level` of an edit must be one of those of column"):
-        one.power(Edit(name, "no such", 0.1), 50)
-
-
-@pytest.mark.thorough
-def test_power_grows_with_rows_and_shift(detector):
-    found = [detector.power(Edit("sex", "F", by), T) for by in (0.05, 0.2) for T in (50, 300)]
-    assert found[0] < found[1] < found[3]
-    assert found[0] < found[2] < found[3]
-    assert detector.sample_size(Edit("sex", "F", 0.35)) < detector.sample_size(
-        Edit("sex", "F", 0.25)
-    )
-    assert (
-        detector.sample_size(Edit("sex", "F", 0.02)) is None
-    )  # less than what 300 reference rows leave open
-    table = {"sex": np.array(["F"] * 100), "age": np.full(100, 40.0), "shop": np.zeros(100, int)}
-    assert detector.power(table, 60) > 0.99
 
 
 def test_a_column_without_values_makes_nothing_easier_to_find():
@@ -213,24 +164,6 @@ def test_names_with_line_breaks_stay_in_their_lines():
     ]
 
 
-@pytest.mark.parametrize("T", [1, 5])
-def test_the_power_of_a_long_table_does_not_hang_on_the_order_of_its_rows(detector, T):
-    """A third of 6,000 rows has levels that no other row has: the first 2,000 would be all of these, or none."""
-    rng = np.random.default_rng(4)
-    is_new = np.arange(6000) < 2000
-    rows = {
-        "sex": np.where(is_new, "X", rng.choice(["F", "M"], size=6000)),
-        "age": rng.normal(40, 10, 6000),
-        "shop": np.where(is_new, 9, rng.integers(0, 3, 6000)),
-    }
-    found = [
-        detector.power({name: cells[order] for name, cells in rows.items()}, T)
-        for order in (np.arange(6000), np.arange(6000)[::-1], rng.permutation(6000))
-    ]
-    assert found == pytest.approx([found[-1]] * 3, abs=0.04)
-    assert T > 1 or found[-1] == pytest.approx(1 / 3, abs=0.1)
-
-
 @pytest.fixture(scope="module")
 def edited_detector():
     rng = np.random.default_rng(0)
@@ -300,18 +233,3 @@ def test_levels_are_read_as_numbers_too_where_the_schema_refuses_new_ones():
         ValueError, match=r"`level` of an edit must be one of those of column 'size' \(0, 1, 2, "
     ):
         coded_edit(strict, Edit.read("size=7:+0.1"))
-
-
-def test_a_position_is_that_in_the_training_table_of_which_columns_are_left_out():
-    rng = np.random.default_rng(1)
-    table = {
-        "id": [f"id {k}" for k in range(300)],
-        "sex": rng.choice(["F", "M"], 300),
-        "size": rng.integers(0, 3, 300),
-    }
-    with pytest.warns(UserWarning, match="left out: 'id'"):
-        edited_detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(table)
-    assert coded_edit(edited_detector, Edit(1, "M", 0.1)).column == 0
-    assert coded_edit(edited_detector, Edit(2, 2, 0.1)).column == 1
-    with pytest.raises(ValueError, match="must be one of 'sex', 'size', found 0"):
-        coded_edit(edited_detector, Edit(0, "M", 0.1))

@@ -13,7 +13,6 @@ from hld.references.available import correlations, shown, weights
 from hld.testing.planning.alternatives import Edit
 from hld.testing.planning.power import (
     LEAST_SHARE,
-    MOST_LEVELS,
     Planner,
     planned_holes,
     smallest_batch,
@@ -88,17 +87,6 @@ def test_the_power_of_one_distance_is_that_of_its_noncentral_law():
         exact = float(gchi2.sf(test.calibration.null.threshold(0.05, T), law))
         drawn = 2000 * test.power(Edit(0, 0, 0.1), T)
         assert bounds.at_least(2000, exact) <= drawn <= bounds.at_most(2000, exact)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", SEVERAL])
-def test_the_same_draws_serve_every_size_of_a_shift(metric):
-    planner = Planner(hld.HLDTest(zoo.circuits()["hclt_like"], metric=metric))
-    found = planner.alternative(Edit(0, 0, 0.1))
-    along = planner.batches(found, 100, 0.05, 2000)
-    rejected = along(found.delta)
-    assert 0.05 < rejected(0.0).mean() + 0.02 < rejected(3.0).mean() < 0.99
-    for size in (0.0, 1.5, 3.0):
-        np.testing.assert_array_equal(rejected(size), along(size * found.delta)(1.0))
 
 
 def test_without_a_shift_power_is_the_level():
@@ -342,14 +330,6 @@ def test_levels_are_the_most_frequent_of_each_column_but_none_rare_or_nearly_cer
             pcircuit.marginal_tables(circuit)[one.column][one.level], rel=1e-12
         )
         assert one.share >= LEAST_SHARE
-
-
-def test_of_very_many_levels_the_most_frequent_are_looked_at():
-    rng = np.random.default_rng(0)
-    probs = rng.dirichlet(np.full(4, 9.0), size=30)
-    found, _ = found_at(0.1, hld.HLDTest(zoo.independent(probs)), per_column=4)
-    assert len(found) == MOST_LEVELS
-    assert min(one.share for one in found) >= np.sort(probs.ravel())[-MOST_LEVELS] - 1e-12
 
 
 def test_a_slope_is_the_difference_that_the_level_makes_for_each_unit_of_change():

@@ -28,49 +28,31 @@ def detector():
     return hld.HLDDetector(num_epochs=10).fit(orders(np.random.default_rng(0), 3000))
 
 
-def changed(table, rng, what):
-    """A table in which something broke."""
-    n, table = len(table["price"]), dict(table)
-    if what == "a unit":
-        table["delay"] = table["delay"] * 1000
-    if what == "a mean":
-        table["price"] = table["price"] + 3 * 1.4
-    if what == "a constant":
-        table["weight"] = np.full(n, 0.1)
-    if what == "a level gone":
-        table["colour"] = np.where(table["colour"] == "green", "red", table["colour"])
-    if what == "a new level":
-        table["colour"] = np.where(rng.random(n) < 0.05, "pink", table["colour"])
-    if what == "holes":
-        table["express"] = np.where(rng.random(n) < 0.2, None, table["express"])
-    if what == "a dependence":
-        table["weight"] = rng.permutation(table["weight"])
-    if what == "levels swapped":
-        table["express"] = np.where(table["express"] == "yes", "no", "yes")
-    if what == "gross errors":
-        table["delay"] = table["delay"] * np.where(rng.random(n) < 0.15, 1e4, 1.0)
-    return table
+def some(share, odd):
+    """A function that makes a share of the cells another."""
+    return lambda x, rng: np.where(rng.random(len(x)) < share, odd, x)
 
 
-BREAKAGES = {  # rows within which it is found after 200 others, and a column that is named
-    "a unit": (10, "delay"),
-    "a mean": (30, "price"),
-    "a constant": (40, "weight"),
-    "a level gone": (250, "colour"),
-    "a new level": (250, None),
-    "holes": (120, None),
-    "a dependence": (150, None),
-    "levels swapped": (60, None),
-    "gross errors": (150, "delay"),
+BREAKAGES = {  # the column, what breaks in it, rows within which it is found after 200 others, and what is named
+    "a unit": ("delay", lambda x, rng: x * 1000, 10, "delay"),
+    "a mean": ("price", lambda x, rng: x + 3 * 1.4, 30, "price"),
+    "a constant": ("weight", lambda x, rng: x * 0 + 0.1, 40, "weight"),
+    "a level gone": ("colour", lambda x, rng: np.where(x == "green", "red", x), 250, "colour"),
+    "a new level": ("colour", some(0.05, "pink"), 250, None),
+    "holes": ("express", some(0.2, None), 120, None),
+    "a dependence": ("weight", lambda x, rng: rng.permutation(x), 150, None),
+    "levels swapped": ("express", lambda x, rng: np.where(x == "yes", "no", "yes"), 60, None),
+    "gross errors": ("delay", lambda x, rng: x * some(0.15, 1e4)(x * 0 + 1, rng), 150, "delay"),
 }
 
 
 @pytest.mark.parametrize("what", BREAKAGES)
 def test_each_breakage_is_found_after_ordinary_rows(detector, what):
-    rng, (within, column) = np.random.default_rng(3), BREAKAGES[what]
+    rng, (broken, change, within, column) = np.random.default_rng(3), BREAKAGES[what]
     monitor = Monitor(detector)
     assert not monitor.update(orders(rng, 200)).alarm
-    result = monitor.update(changed(orders(rng, 600), rng, what))
+    rows = orders(rng, 600)
+    result = monitor.update({**rows, broken: change(rows[broken], rng)})
     assert result.alarm
     assert 200 < result.alarm_row <= 200 + within
     if column is not None:

@@ -1,6 +1,5 @@
 """Fingerprints: equal for equal models, whoever holds their numbers, and others for everything that sums depend on."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -47,21 +46,6 @@ def test_what_sums_and_spread_depend_on_changes_it(change):
     assert test_fingerprint(CIRCUIT, replace(CALIBRATION, **change)) != test_fingerprint(
         CIRCUIT, CALIBRATION
     )
-
-
-def test_numbers_of_metrics_and_circuits_count():
-    plain, other = (
-        replace(CALIBRATION.metrics[0], weights=np.full(len(CALIBRATION.nodes), one))
-        for one in (1.0, 2.0)
-    )
-    found = {
-        test_fingerprint(CIRCUIT, replace(CALIBRATION, metrics=pair))
-        for pair in itertools.product((plain, other), repeat=2)
-    }
-    for last in (0.6, np.nextafter(0.6, 1)):  # circuits of the same shape
-        circuit = zoo.mixture_of_two([[0.9, 0.1], [0.7, 0.3]], [[0.2, 0.8], [0.4, last]])
-        found.add(test_fingerprint(circuit, CALIBRATION))
-    assert len(found) == 6
 
 
 def test_a_detector_has_that_of_its_test_and_of_how_it_reads_tables():

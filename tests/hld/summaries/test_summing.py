@@ -75,22 +75,6 @@ def test_with_holes_a_node_is_summed_over_the_rows_that_show_it(against_rows):
     assert (summarize_rows(against_rows, ROWS).is_whole, found.is_whole) == (True, False)
 
 
-@pytest.mark.parametrize("rows", [ROWS, HOLED], ids=["whole", "with holes"])
-def test_blocks_of_any_size_give_the_same(against_rows, rows, monkeypatch):
-    whole = summarize_rows(against_rows, rows)
-    for values in (1, 500):
-        monkeypatch.setattr("hld.testing.summaries.summing.BLOCK_VALUES", values)
-        monkeypatch.setattr("hld.testing.summaries.summing.CACHED_VALUES", values)
-        found = summarize_rows(against_rows, rows)
-        np.testing.assert_array_equal(found.seen, whole.seen)
-        np.testing.assert_array_equal(found.spread.odd, whole.spread.odd)
-        for name in ("squares", "fourths", "sketch"):
-            np.testing.assert_allclose(
-                getattr(found.spread, name), getattr(whole.spread, name), rtol=1e-9, atol=1e-12
-            )
-        np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
-
-
 def test_holes_are_filled_by_draws_that_are_others_for_rows_that_come_later():
     test = hld.HLDTest(CIRCUIT, null="exact", missing="complete", rng=0)
     first, again, later = (summarize_rows(test, HOLED, first=n) for n in (0, 0, 60))

@@ -5,7 +5,6 @@ import threading
 import naive
 import numpy as np
 import pytest
-import zoo
 from binomial_bounds import SURE, at_least, at_most, drawn
 
 from hld import HLDTest, distance, select_nodes
@@ -33,14 +32,6 @@ def test_statistic_is_the_distance_and_its_parts_add_up(circuit):
     )
 
 
-@pytest.mark.parametrize("null", ["exact", "normal", "monte-carlo"])
-def test_every_null_sees_a_clear_shift_and_passes_a_typical_batch(circuit, null):
-    test = HLDTest(circuit, null=null, rng=0)
-    assert test([[1, 2, 1, 1, 3, 1]] * 100, alpha=0.01).reject
-    assert not test(sample(circuit, 100, rng=4), alpha=0.01).reject
-    assert test(sample(circuit, 100, rng=4)).null == null
-
-
 TRIALS = 1000
 
 
@@ -66,20 +57,6 @@ def test_monte_carlo_null_keeps_its_level_at_every_T(circuit, T):
         assert (pvalues <= alpha).sum() <= law.isf(SURE)
         if T == 7:  # hardly any ties
             assert (pvalues <= alpha).sum() >= law.ppf(SURE)
-
-
-def test_no_pvalue_is_below_the_least_one(circuit):
-    """That of the farthest batch there is: 1 over the rows or draws it is ranked among, or the least that is said."""
-    far, rows = np.array([[1, 2, 1, 1, 3, 1]] * 40), sample(circuit, 100, rng=0)
-    exact, against_rows = (
-        HLDTest(circuit, null="exact"),
-        HLDTest(circuit, reference="training", training_data=rows),
-    )
-    assert exact.least_pvalue(40) == 1e-300 <= exact(far).pvalue
-    assert against_rows.least_pvalue(1) == pytest.approx(1 / 101)
-    assert against_rows.least_pvalue(1) <= against_rows(far[:1]).pvalue
-    by_draws = HLDTest(circuit, null="monte-carlo", num_resamples=99, rng=0)
-    assert by_draws.least_pvalue(40) == by_draws.calibration.null.least(40) < 1 / 99
 
 
 def test_training_reference_uses_sample_moments(circuit):
@@ -111,16 +88,6 @@ def test_missing_entries_are_completed_reproducibly_and_keep_the_level(circuit):
     assert test(np.full((5, circuit.num_variables), -1)).num_missing == 30
 
 
-def test_impossible_rows_with_holes_are_still_tested():
-    deterministic = zoo.circuits()["deterministic"]
-    states = naive.states(deterministic)
-    impossible = states[naive.likelihood(deterministic, states) == 0][:6].copy()
-    impossible[:, -1] = -1
-    result = HLDTest(deterministic)(impossible)
-    assert 0 <= result.pvalue <= 1
-    assert result.num_missing == 6
-
-
 def test_a_circuit_of_one_state_has_no_room_for_chance():
     from pcircuit import Circuit, InputRegion, VTree
 
@@ -149,29 +116,24 @@ def test_one_object_in_many_threads(circuit):
     assert found == expected
 
 
-def test_result_prints_on_one_line_and_as_a_dictionary(circuit):
+def test_results_and_tests_are_told_and_cannot_be_changed(circuit):
     result = HLDTest(circuit)(sample(circuit, 10, rng=0), alpha=0.01)
-    assert str(result).startswith(("no shift: ", "shift: "))
     assert "\n" not in str(result)
     values = result.to_dict()
     assert values["pvalue"] == result.pvalue
     assert {type(value) for value in values.values()} <= {float, int, bool, str, list}
     with pytest.raises(AttributeError):
         result.pvalue = 0
-    assert "HLDTest" in repr(HLDTest(circuit))
-    assert "exact" not in HLDTest(circuit, null="normal").describe()
     plain = HLDTest(circuit).describe()
     assert "tolerance" not in plain
     assert "estimation error: ignored (no num_train)" in plain.splitlines()
-    lines = HLDTest(circuit, tolerance=0.125, num_train=500).describe().splitlines()
+    test = HLDTest(circuit, tolerance=0.125, num_train=500)
+    lines = test.describe().splitlines()
     assert lines[-1] == "tolerance: 12% of the rows may be others"
     assert "estimation error: null scaled by 1 + T / 500" in lines
-    test, nodes = HLDTest(circuit), select_nodes(circuit).copy()
     for array in (test.nodes, test.mean, test.stds):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
-    HLDTest(circuit, nodes=nodes)
-    nodes[0] = nodes[0]  # a user's array stays his own
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,13 @@ from hld.laws.null import PValue
 from hld.references.available import correlations, shown, weights
 from hld.references.covariances import through
 from hld.testing import row_batches
-from hld.testing.row_batches import HoledNull, RowBatch, row_factors
+from hld.testing.row_batches import (
+    HoledNull,
+    checked_by,
+    compared,
+    judge_rows,
+    row_factors,
+)
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 
@@ -27,16 +33,17 @@ def test_a_single_row_needs_no_check_only_if_it_was_ranked(fitted, holes):
     test, rows = fitted
     row = rows[:1].copy()
     row[0, 1] = -1 if holes else row[0, 1]
-    batch = RowBatch(test.vectors, test.calibration, row)
-    q = len(test.calibration.metrics)
-    found = PValue(1e-9, (1e-9,) * q, None, "drawn", 999)
-    difference, _, factors, _ = batch.difference()
-    assert (factors is not None) == holes
-    squared = np.array(
-        [float((metric.apply(difference) ** 2).sum()) for metric in test.calibration.metrics]
-    )
-    value = batch.confirmed(found, squared, factors).value
-    assert value > 1 / (test.calibration.kept.num_rows + 1) if holes else value == 1e-9
+    found = compared(test, shown(test.vectors, row))
+    small = PValue(1e-9, (1e-9,) * len(test.metric_names), 1e-10, "drawn", 999)
+    assert (found.factors is not None) == holes
+    own = (0.3,) * len(test.metric_names)
+    raised = checked_by(test, 1, found, lambda squared: own)(small, np.zeros(len(own)))
+    if holes:
+        assert raised.each == own
+        assert raised.value == test.calibration.null.limit.of_pvalues(own, 1).value
+        assert raised.error == pytest.approx(raised.value / 10)
+    else:
+        assert raised is small
 
 
 def sparse(T, count, metric="euclidean"):
@@ -96,28 +103,18 @@ def test_rows_count_more_where_the_reference_shows_a_node_less_often(rng):
     assert row_factors(np.zeros(1), np.zeros(1, int), T, np.zeros(1, int), k) == 0
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_an_alarm_is_checked_by_both_of_two_sorts_of_rows_that_alternate(fitted, first):
-    """Half of the 1,000 rows are all alike; every second row is of one sort, with no variance or twice that of all."""
-    test, rows = fitted
-    batch = np.tile(rows, (2, 1))[:1000]
-    batch[first::2] = 0
-    found = RowBatch(test.vectors, test.calibration, batch)._vectors(None)
-    expected = test.calibration.differences(test.vectors, batch)
-    assert found.var(axis=0).sum() == pytest.approx(expected.var(axis=0).sum(), rel=0.3)
-    assert np.linalg.norm((found.mean(axis=0) - expected.mean(axis=0)) / test.stds.max()) < 0.5
-
-
 @pytest.mark.parametrize("in_chunks", [False, True])
 @pytest.mark.parametrize("holes", [False, True])
 def test_only_holes_need_a_null_of_their_own(fitted, holes, in_chunks):
     test, rows = fitted
     rows = np.where(np.arange(450).reshape(90, 5) % 7 == 0, -1, rows[:90]) if holes else rows[:90]
-    seen = shown(test.vectors, rows) if in_chunks else None
-    delta, null, factors, _ = RowBatch(test.vectors, test.calibration, rows, seen).difference()
-    assert isinstance(null, HoledNull) == holes == (factors is not None)
+    batch = shown(test.vectors, rows)
+    found = compared(test, batch)
+    assert isinstance(found.null, HoledNull) == holes == (found.factors is not None)
     if not holes:
-        np.testing.assert_allclose(delta, test.vectors.mean(rows) - test.mean, atol=1e-12)
+        np.testing.assert_allclose(found.deltas, test.vectors.mean(rows) - test.mean, atol=1e-12)
+    result = judge_rows(test, rows, batch if in_chunks else None, 0.05, 0)
+    assert result.pvalue == pytest.approx(test(rows).pvalue, rel=1e-9)
 
 
 def test_laws_of_batches_with_holes_are_remembered_and_change_nothing(fitted, monkeypatch):
@@ -143,13 +140,13 @@ def test_features_have_the_law_that_they_have_without_holes(fitted):
         np.where(np.random.default_rng(5).random((60, 5)) < 0.1, -1, rows[:60]),
         test.metric_names.index("score"),
     )
-    batch, kept = RowBatch(test.vectors, test.calibration, holed), test.calibration.kept
-    seen, counts = batch._shown_by
+    seen, kept = shown(test.vectors, holed), test.calibration.kept
+    counts = np.full(len(seen.counts), kept.num_rows)
     together = correlations(
         seen, weights(seen, counts, kept.num_rows), 1 / kept.num_rows, kept.num_rows
     )
     expected = limit_law(through(test.calibration.metrics[i], kept.covariance * together))
-    law = batch.difference()[1].laws[i]
+    law = compared(test, seen).null.laws[i]
     np.testing.assert_allclose(
         law.eigenvalues, expected.eigenvalues, rtol=1e-9, atol=1e-9 * law.mean
     )

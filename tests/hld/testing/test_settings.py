@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import FrozenInstanceError, asdict
 
 import pytest
 
@@ -43,13 +42,6 @@ PLAIN = {
 def test_each_bad_option_names_itself(name, value, error):
     with pytest.raises(error, match=f"`{name}` must be"):
         Settings(**PLAIN | {name: value})
-
-
-def test_good_options_are_kept_as_they_are():
-    for name, value in (("num_train", 1), ("tolerance", 0.5), ("seed", 2**60)):
-        assert asdict(Settings(**PLAIN | {name: value})) == PLAIN | {name: value}
-    with pytest.raises(FrozenInstanceError):
-        Settings(**PLAIN).seed = 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Batches by their sums: with holes each metric has its law, or says nothing where holes could widen it."""
 
+from dataclasses import replace
+
 import naive
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ import zoo
 
 from hld import HLDTest
 from hld.references.holes import HolePatterns
-from hld.testing import summed_batch
+from hld.testing.row_batches import all_shown, compared
+from hld.testing.summaries.summing import confirmed_by_spread
 from hld.testing.summed_batch import judge_summary
 from pcircuit import mean_node_likelihoods, rat_spn, sample
 
@@ -65,21 +68,11 @@ def test_small_pvalues_of_single_rows_with_holes_are_checked():
     rows[np.random.default_rng(2).random(rows.shape) < 0.2] = -1
     for row in rows[(rows < 0).any(axis=1)]:
         summary = test.summarize(row[None])
-        found, (deltas, _, changed, _) = (
-            judge_summary(test, summary, 0.05),
-            summed_batch._difference(test, summary),
-        )
-        stretch, held = changed
-        (allowed,) = summed_batch.confirmed_by_spread(
-            parts.kept,
-            parts.metrics,
-            summary.spread,
-            deltas,
-            np.array([found.statistic**2]),
-            1,
-            stretch,
-            held=held,
-        )
+        found = judge_summary(test, summary, 0.05)
+        one = compared(test, replace(all_shown(summary.means, 1), counts=summary.seen))
+        squared, stretch = np.array([found.statistic**2]), one.factors.max()
+        spread = parts.kept, parts.metrics, summary.spread, one.deltas
+        (allowed,) = confirmed_by_spread(*spread, squared, 1, stretch, held=parts.kept.num_rows)
         small += found.pvalue < 0.25
         assert found.pvalue >= min(allowed, 0.25) * (1 - 1e-9)
     assert small

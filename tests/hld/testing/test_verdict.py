@@ -143,13 +143,3 @@ def test_with_holes_each_node_has_the_variance_of_the_mean_of_what_shows_it(seed
     np.testing.assert_allclose(
         (own_rows(vectors, rows, len(rows)).spread() ** 2).sum(axis=0), expected, rtol=1e-9
     )
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
-    """Every second row would be of one sort: of rows that are all alike, for an interval of no length."""
-    rows = ROWS[:1000].copy()
-    rows[first::2] = 0
-    expected = np.var(node_likelihoods(SMALL, rows, nodes=NODES), axis=0).sum() / len(rows)
-    found = (own_rows(RowVectors(SMALL, NODES), rows, len(rows)).spread() ** 2).sum()
-    assert found == pytest.approx(expected, rel=0.15)

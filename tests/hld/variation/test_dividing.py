@@ -100,18 +100,6 @@ def test_half_a_series_must_have_stretches():
         divide(table(119), None, "time", "auto", rng())
 
 
-@pytest.mark.parametrize("num_rows", [FEWEST_ROWS, 7, 100, 101])
-@pytest.mark.parametrize("reference", ["auto", "held-out"])
-def test_halves_are_ascending_and_have_each_row_once(num_rows, reference):
-    learned, kept = split_rows(num_rows, reference, np.random.default_rng(0))
-    assert (len(learned), len(kept)) == (num_rows - num_rows // 2, num_rows // 2)
-    np.testing.assert_array_equal(np.sort(np.concatenate([learned, kept])), np.arange(num_rows))
-    assert (np.diff(learned) > 0).all()
-    assert (np.diff(kept) > 0).all()
-    if num_rows >= 100:
-        assert (kept != split_rows(num_rows, reference, np.random.default_rng(1))[1]).any()
-
-
 def test_all_rows_are_learned_from_where_none_is_held_out():
     for reference, kept in (("training", np.arange(9)), ("circuit", None)):
         found = split_rows(9, reference, np.random.default_rng(0))

@@ -1,6 +1,5 @@
 """Batches among groups: ranks, what is said of natural variation, holes, and p-values of columns and nodes."""
 
-import warnings
 from dataclasses import replace
 
 import binomial_bounds
@@ -27,12 +26,10 @@ from hld.laws.exchangeable import (
 )
 from hld.references.groups import group_reference, mean_of, no_features
 from hld.testing.variation.group_test import (
-    Deviations,
     GroupContext,
     GroupTest,
     group_test,
     own_spread,
-    single_pvalues,
     without_rounding,
 )
 from hld.testing.variation.time_test import time_test
@@ -80,39 +77,15 @@ def test_natural_variation_is_no_shift_and_another_kind_is():
     assert found.to_dict()["context"]["least_pvalue"] == 1 / 41
 
 
-def test_what_a_group_is_worth_is_not_told_from_groups_of_one_row():
-    rows = varied_rows(120, 20, 8)
-    one, many = (
-        group_test(TEST, rows[:, :n].reshape(120 * n, -1), np.repeat(np.arange(120), n), seed=0)
-        for n in (1, 20)
-    )
-    assert one.describe().endswith(
-        "natural variation: not known, as no group has more than one row"
-    )
-    assert "natural variation: a group, however large, is worth at most " in many.describe()
-    assert "p-values go by rank down to 0.0082 and by a normal law below" in str(many(rows[0]))
-
-
 def test_holes_of_groups_and_batches_count_alike():
     rows = varied_rows(30, 20, 6).astype(int)
     rows[np.random.default_rng(7).random(rows.shape) < 0.3] = -1
     test = group_test(TEST, rows[:29].reshape(580, -1), np.repeat(np.arange(29), 20), seed=0)
     seen, values = TEST.vectors.seen(rows[29]), TEST.vectors.rows(rows[29])
     expected = np.where(seen, values, unit_means(CIRCUIT)[TEST.nodes]).mean(axis=0)
-    found = mean_of(TEST.vectors, rows[29], test.groups.fill, no_features)
+    found = mean_of(TEST.vectors, rows[29], test.reference.fill, no_features)
     np.testing.assert_allclose(found, expected, atol=1e-14)
     assert test(rows[29]).num_missing == (rows[29] < 0).sum()
-
-
-def test_without_units_of_single_columns_none_are_told():
-    nodes = np.flatnonzero(CIRCUIT.nodes.kind == "sum")
-    test = hld.HLDTest(CIRCUIT, nodes=nodes, metric="euclidean")
-    rows = varied_rows(25, 8, 9)
-    found = group_test(test, rows[:20].reshape(160, -1), np.repeat(np.arange(20), 8), seed=0)(
-        rows[20]
-    )
-    assert found.column_pvalues is None
-    assert found.columns == ()
 
 
 def test_the_p_value_is_that_of_the_batch_among_the_means_of_the_groups():
@@ -167,25 +140,6 @@ def test_a_group_is_worth_the_variance_within_groups_over_that_between_them():
     assert (
         among(rows).describe().endswith(f"is worth at most {within / between:.3g} independent rows")
     )
-
-
-def test_a_column_that_moves_by_itself_is_the_one_with_the_smallest_p_value():
-    rng = np.random.default_rng(6)
-    circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    inner = hld.HLDTest(circuit, metric="euclidean")
-    means = rng.normal(size=(40, len(inner.nodes)))
-    own = means.mean(axis=0)
-    of_column = np.array(
-        [np.atleast_1d(circuit.scope(int(node))).tolist() == [2] for node in inner.nodes]
-    )
-    own[of_column] += 30
-    nothing = Deviations(np.zeros((41, 0)), np.zeros(0, dtype=int), 4)
-    (single, adjusted), _, nodes = single_pvalues(inner, own, means, 100, None, nothing)
-    assert single.shape == adjusted.shape == (4,)
-    assert (single.argmin(), single[2], adjusted[2]) == (2, 1 / 41, pytest.approx(1 / 41))
-    assert (adjusted >= single).all()
-    assert nodes.shape == (len(inner.nodes),)
-    assert (nodes <= 0.05).tolist() == of_column.tolist()
 
 
 @pytest.mark.parametrize("alpha", [0, 1, "5%"])
@@ -321,20 +275,6 @@ def test_rows_that_are_all_alike_are_no_shift_from_rows_like_them(make, T):
     found = make(np.repeat(row, 2000, axis=0))(np.repeat(row, T, axis=0))
     assert found.pvalue == 1
     assert found.context.times == 0
-
-
-@pytest.mark.parametrize("options", [{"groups": np.arange(4000) // 10}, {"order": "time"}])
-def test_a_column_of_one_value_has_not_moved_whatever_the_numbers_of_rows(options):
-    rng = np.random.default_rng(1)
-    table = {"x": rng.normal(size=4000), "same": np.full(4000, "a"), "y": rng.normal(size=4000)}
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table, **options)
-    for T in (3, 7, 13, 30, 100, 1001):
-        found = detector.test({name: cells[:T] for name, cells in table.items()})
-        np.testing.assert_array_equal(found.column_pvalues[:, 1], 1)
-    odd = detector.test(
-        {**{name: cells[:30] for name, cells in table.items()}, "same": np.array(["a", "b"] * 15)}
-    )
-    assert odd.column_pvalues[1, 1] < 0.01
 
 
 def reference_of(rows, seed=0):
@@ -500,16 +440,6 @@ def test_a_detector_keeps_groups_from_learning_and_does_not_learn_the_column(fit
     assert detector.test(frame(broken)).pvalue == 1 / 24
 
 
-def test_a_group_may_be_called_missing():
-    rows, labels = (
-        np.random.default_rng(0).integers(0, 2, size=(120, 2)),
-        ["(missing)", *map(str, range(39))] * 3,
-    )
-    detector = hld.HLDDetector(num_epochs=1).fit(rows, groups=labels)
-    assert detector.judge_.num_groups == 20
-    assert hld.Monitor(detector, reference=rows, groups=labels).num_rows == 0
-
-
 def test_groups_need_rows_kept_from_learning_and_few_are_warned_of():
     rows = np.random.default_rng(0).integers(0, 2, size=(60, 2))
     with pytest.raises(ValueError, match="use reference='held-out', found reference='circuit'"):
@@ -586,52 +516,6 @@ def test_the_column_of_groups_is_known_and_takes_no_part(by, tmp_path):
         )  # without names, as the columns learned stand
         assert one.test(in_order).pvalue == one.test(without).pvalue
         assert one.n_features_in_ == 2
-
-
-def test_a_batch_of_several_groups_is_warned_of_wherever_it_is_tested():
-    """In whole and in chunks; not one group, nor those that `test_by` takes apart, nor rows that do not say theirs."""
-    rng = np.random.default_rng(6)
-    moods = {"a": rng.integers(0, 3, 800), "day": np.repeat([f"day {i}" for i in range(40)], 20)}
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2, null="exact").fit(moods, groups="day")
-    several, *parts = (
-        {name: cells[rows] for name, cells in moods.items()}
-        for rows in (slice(20, 80), slice(20, 40), slice(40, 80))
-    )
-    for test in (lambda: detector.test(several), lambda: hld.judge_chunks(detector, parts)):
-        with pytest.warns(
-            UserWarning,
-            match=r"rows of 3 groups \('day 1', 'day 2', 'day 3'\), and is tested as one",
-        ):
-            test()
-    arrow = pytest.importorskip("pyarrow")
-    with pytest.warns(UserWarning, match="rows of 3 groups"):  # of a stream, which can be read once
-        assert detector.test(arrow.table(several).to_reader()).data_quality.num_rows == 60
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert (
-            hld.judge_chunks(detector, [arrow.table(parts[0]).to_reader()]).data_quality.num_rows
-            == 20
-        )
-        detector.test({**parts[0], "day": [[1]] * 20})  # takes no part, whatever it holds
-        detector.test(parts[0])
-        detector.test({"a": several["a"]})
-        assert len(detector.test_by(several, "day").results) == 3
-
-
-def test_a_given_schema_may_know_the_column_of_groups():
-    rng = np.random.default_rng(0)
-    moods = {
-        "a": rng.integers(0, 3, 600),
-        "b": rng.integers(0, 2, 600),
-        "day": np.arange(600) // 15,
-    }
-    options = {"num_latents": 2, "num_epochs": 1}
-    first = hld.HLDDetector(**options).fit(moods, groups="day")
-    for schema in (hld.learn_schema(moods), first.schema_):
-        again = hld.HLDDetector(schema=schema, **options).fit(moods, groups="day")
-        assert [(one.name, one.kind) for one in again.schema_.columns] == [
-            (one.name, one.kind) for one in first.schema_.columns
-        ]
 
 
 @pytest.mark.parametrize(
