@@ -60,12 +60,8 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     ----------
     detector : HLDDetector
         Fitted.
-    source : ibis table, connection (of ibis, duckdb or psycopg), or str
-        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb://orders.db",
-        "sqlite://orders.db" or "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.  A third slash
-        before the path of a file makes it absolute.
-    query : str, optional
-        Name of a table, or a query whose result is the table.
+    source, query
+        As for `hld.sql.test`.
 
     Returns
     -------
