@@ -57,11 +57,7 @@ def monitor(args: argparse.Namespace) -> int:
     detector = load_model(args.model)
     encoder = detector.encoder_
     state, watch = _written(args.state), _monitor(detector, args)
-    was_alarm, result, differs = (
-        args.state is not None and _had_alarm(watch, args.state),
-        None,
-        dict[str, Any](),
-    )
+    was_alarm, result, differs = _had_alarm(watch, args.state), None, dict[str, Any]()
     options = reading_options(args, encoder)
     for number, (dialect, rows) in enumerate(_batches(args, encoder, options), 1):
         codes, marks, absent, extra = watch.encode(_cells(rows, dialect, encoder, options))
