@@ -285,14 +285,14 @@ def summarize(args: Any) -> int:
 
 def read_summaries(paths: Any) -> Any:
     """The sum of the summaries of some files, each of which counts once."""
-    total, known = None, [os.path.realpath(path) for path in paths]
-    for i, path in enumerate(paths):
-        if known[i] in known[:i]:
+    total, known = None, set[str]()
+    for path in paths:
+        if (place := os.path.realpath(path)) in known:
             raise ValueError(
                 f"--summary names the file {path!r} twice, and its rows would count twice: name each "
                 "file once"
             )
-    for path in paths:
+        known.add(place)
         with open(path, encoding="utf-8-sig") as file:
             try:
                 found = BatchSummary.from_json(file.read())
