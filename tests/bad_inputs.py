@@ -248,9 +248,6 @@ OWN = {
     "pcircuit.fit_em": DISTRIBUTION
     | EM
     | {
-        "steps": ("None", ["3", "'a'"]),
-        "watch": ("None", ["3", "'a'"]),
-        "keywords": UNKNOWN,
         "rng": ARGUMENTS["rng"],
     },
     "pcircuit.fit_mixture": {"mixture": ("mixed", "model")},

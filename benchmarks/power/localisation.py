@@ -10,7 +10,6 @@ The shifts are those of `shifts.py` that move one column.  Among the batches tha
     by tests    it has the smallest p-value of two-sample Kolmogorov-Smirnov and chi-square tests
     pair        (permuted) the permuted column is one of the first of `result.pairs`
     dependence  (permuted) ... one of those of `result.largest_dependence`
-    region      (permuted) ... among those of the first of `result.localize_dependences()`
 """
 
 import numpy as np
@@ -21,7 +20,7 @@ from .shifts import columns_for, shifted_batches
 from .tables import TABLES, load_source
 
 KINDS = ("margin", "drift", "swapped", "replaced", "tails", "unseen", "permuted")
-NAMED = ("column", "by tests", "pair", "dependence", "region")
+NAMED = ("column", "by tests", "pair", "dependence")
 ALPHA, SIZES = 0.05, (50, 200, 1000)
 
 
@@ -71,15 +70,9 @@ def names_first(detector, source, batch, result, v, kind) -> dict:
         "by tests": int(np.argmin(column_pvalues(source, batch))) == v,
     }
     if kind == "permuted":
-        pairs, largest, regions = (
-            result.pairs,
-            result.largest_dependence,
-            result.localize_dependences(top=1),
-        )
-        named = {columns[u] for part in regions[0].parts for u in part} if regions else set()
+        pairs, largest = result.pairs, result.largest_dependence
         found |= {
             "pair": bool(pairs) and own in pairs[0].names,
-            "region": own in named,
             "dependence": largest is not None and v in (largest.columns or ()),
         }
     return found

@@ -19,7 +19,7 @@ import numpy as np
 import hld
 import pcircuit
 from hld.answers.table_facts import batch_profile, held_of, new_marks, quality_of
-from hld.features.row_products import squared_distances
+from hld.features.linear_maps import squared_distances
 from hld.features.score_features import score_features
 from hld.laws.auto import PILOT_ROWS
 from hld.laws.drawn import score_of

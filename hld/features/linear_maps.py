@@ -32,6 +32,7 @@ from pcircuit.io.archive import check_names, finite_array, saved_count, saved_nu
 
 EPS = float(np.finfo(float).eps)
 WHOLE = ("index",)  # arrays of whole numbers
+MAPPED = 60  # multiplications for each coordinate that a map looks at
 BLOCK_ROWS = 4_096  # whose images are held at a time
 ORTHONORMAL = 1e-6  # the most by which scalar products of directions may be off
 
@@ -56,16 +57,17 @@ class LinearMap:
         """A bound on |F z| for |z_j| <= sizes_j."""
         raise NotImplementedError
 
+    @property
+    def num_multiplications(self) -> int:
+        """Of the length of one image, about, in those of a matrix product: single ones take longer."""
+        return MAPPED * self.width
+
     def squared(self, rows: np.ndarray) -> Any:
         """d^2 = |F z|^2 of a vector z (m,), or of each row of (n, m), some rows at a time."""
-        if rows.ndim == 1 or len(rows) <= BLOCK_ROWS:
+        if rows.ndim == 1:
             return self._squared(rows)
-        return np.concatenate(
-            [
-                self._squared(rows[start : start + BLOCK_ROWS])
-                for start in range(0, len(rows), BLOCK_ROWS)
-            ]
-        )
+        starts = range(0, max(len(rows), 1), BLOCK_ROWS)
+        return np.concatenate([self._squared(rows[start : start + BLOCK_ROWS]) for start in starts])
 
     def _squared(self, rows: np.ndarray) -> Any:
         """d^2 of few rows."""
@@ -146,6 +148,11 @@ class Stretched(LinearMap):
     def width(self) -> Any:  # type: ignore[override]
         """m."""
         return len(self.vectors)
+
+    @property
+    def num_multiplications(self) -> int:
+        """Those with the directions."""
+        return MAPPED * self.width + self.vectors.size
 
     def is_orthonormal(self) -> bool:
         """Whether V^T V = I, which `squared` relies on."""
@@ -279,6 +286,11 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
     return found
 
 
+def squared_distances(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> np.ndarray:
+    """(n, q) squared distances d^2 of vectors (n, m), under each of q metrics."""
+    return np.stack([metric.squared(rows) for metric in metrics], axis=1)
+
+
 def lengths(rows: np.ndarray) -> Any:
     """|z|^2 of a vector z (m,), or of each row of (n, m), without an array of squares."""
     return np.einsum("...j,...j->...", rows, rows)
@@ -306,6 +318,11 @@ class Window(LinearMap):
     def seen(self) -> slice:
         """The coordinates that it looks at."""
         return slice(self.start, self.start + self.inner.width)
+
+    @property
+    def num_multiplications(self) -> int:
+        """Those of the part."""
+        return self.inner.num_multiplications
 
     def apply(self, rows: np.ndarray) -> np.ndarray:
         """F z, of the part."""

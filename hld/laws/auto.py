@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.features.row_products import squared_distances
+from hld.features.linear_maps import squared_distances
 from hld.laws.drawn import Score, StagedTails, TableTails, score_of, table_of, together
 from hld.laws.joint import combined
 from hld.laws.limit_law import limit_laws

@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.features.row_products import squared_distances
+from hld.features.linear_maps import squared_distances
 from hld.gchi2.three_moments import three_moments
 from hld.laws.joint import harmonic_mean
 from hld.laws.limit_law import LimitLaw

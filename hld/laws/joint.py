@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from hld.features.row_products import quadratic_forms
 from hld.laws.null import Null, PValue
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
+from hld.references.rows import distances_of_sums
 from pcircuit.io.archive import finite_array, under_prefix, with_prefix
 
 DRAWS = 8_000
@@ -162,16 +162,14 @@ def joint_law(
     """Joint law of the p-values of several metrics in the limit of large batches.
 
     Shapes: factor (n, m).
-    n^2 m multiplications for the forms of the metrics in the n directions, and B n^2 / 2 or fewer for the draws of
-    each, as matrix products in single precision: only ranks are made from them.
+    n^2 m multiplications for the forms of the metrics in the n directions, and B n^2 for the draws of each.
     """
-    forms = quadratic_forms(metrics, factor, dtype=np.float32)[0]
-    squared = np.concatenate(
-        [
-            forms(rng.standard_normal((min(BLOCK, num_draws - start), len(factor)), np.float32))
-            for start in range(0, num_draws, BLOCK)
-        ]
-    )
+    known: dict[Any, Any] = {}
+    blocks = []
+    for start in range(0, num_draws, BLOCK):
+        drawn = rng.standard_normal((min(BLOCK, num_draws - start), len(factor)))
+        blocks.append(distances_of_sums(metrics, factor, drawn, known))
+    squared = np.concatenate(blocks)
     ranks = np.stack(
         [
             len(column) - np.searchsorted(np.sort(column), column, side="left")

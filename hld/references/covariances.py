@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hld.references.factors import pivoted_factor
 from pcircuit.moments.leading import leading_eigenpairs
 from pcircuit.moments.rounding import without_rounding
 
@@ -19,6 +18,7 @@ FEW, MOSTLY = (
     300,
     0.9,
 )  # of a matrix whose rank does not matter; share of it that makes no difference
+ROUNDING = 1e-15  # of the largest variance
 FEWEST, PROBES = (
     32,
     64,
@@ -74,9 +74,7 @@ class DenseCovariance:
         if not len(matrix):
             return np.zeros(1)
         if k is None or not self.is_large:
-            smaller = (
-                _without_null_space(matrix) if len(matrix) > FEW and not self.is_large else matrix
-            )
+            smaller = _without_null_space(matrix) if len(matrix) > FEW else matrix
             values = np.linalg.eigvalsh(smaller)[::-1]
             return without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
         values, _ = leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)
@@ -215,6 +213,25 @@ def _without_null_space(matrix: np.ndarray) -> np.ndarray:
     """A matrix of the same eigenvalues but for zeros, if many of them are zero; else the same."""
     factor = pivoted_factor(matrix)
     return factor @ factor.T if len(factor) < MOSTLY * len(matrix) else matrix
+
+
+def pivoted_factor(covariance: np.ndarray) -> np.ndarray:
+    """(r, m) A with A^t A = S, but for 1e-15 of the largest variance in every variance: enough for its eigenvalues.
+
+    Cholesky's algorithm with pivots (Higham 2002, section 10.3) takes the nodes in the order of the variance that is
+    left of them given those before; likelihoods depend on one another, so that the rank r may be far below m.
+
+    Shapes: covariance (m, m) -> (r, m).
+    """
+    from scipy.linalg.lapack import dpstrf
+
+    tolerance = ROUNDING * float(covariance.diagonal().max(initial=0.0))
+    if not tolerance > 0:
+        return np.zeros((0, len(covariance)))
+    upper, order, rank, _ = dpstrf(covariance, tol=tolerance)
+    factor = np.empty((rank, len(covariance)))
+    factor[:, order - 1] = np.triu(upper[:rank])
+    return factor
 
 
 def through(metric: Any, covariance: np.ndarray) -> DenseCovariance:

@@ -24,21 +24,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.features.linear_maps import seen_by
-from hld.features.row_products import row_products, squared_distances
+from hld.features.linear_maps import MAPPED, seen_by, squared_distances
 from hld.features.row_vectors import RowVectors
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import MOST_FORMED, DenseCovariance, RowCovariance, through
-from hld.references.factors import factor_of_nodes, units_of
 from hld.references.reference import MAX_FULL_SPECTRUM
 from pcircuit.evidence import is_missing
 
 if TYPE_CHECKING:
     from hld.features.linear_maps import LinearMap, Scaled, SparseRows, Stretched, Window
 
+SPARSE = 10  # multiplications of dense matrices in the time of one with a sparse matrix
 DENSE = 20  # rows to each one drawn, up to which dense weights take less time than sparse ones
-FEW = 500  # coordinates, whose covariance is mapped as it is
 MANY_ROWS, MANY_BYTES, MOST_BYTES = (
     20_000,
     2**27,
@@ -101,17 +99,9 @@ class RowReference(RowCovariance):
 
     def squared(self, metrics: tuple[Any, ...]) -> np.ndarray:
         """(n, q) squared lengths of the centred vectors under some metrics, kept."""
-        if ("squared", metrics) not in self.known:
-            if all(
-                metric in self.known for metric in metrics
-            ):  # products of all rows, which laws needed
-                found = np.stack(
-                    [np.maximum(self.known[metric].diagonal(), 0.0) for metric in metrics], axis=1
-                )
-            else:
-                found = squared_distances(metrics, self.table)
-            self.known["squared", metrics] = found
-        return self.known["squared", metrics]
+        if metrics not in self.known:
+            self.known[metrics] = squared_distances(metrics, self.table)
+        return self.known[metrics]
 
     def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) means of T vectors that are drawn with replacement, with covariance S / T."""
@@ -123,53 +113,53 @@ class RowReference(RowCovariance):
         n, m = self.table.shape
         inner, seen = seen_by(metric)
         if n < m and n <= MOST_FORMED:
-            return DenseCovariance(row_products((metric,), self.table, self.known)[0] / (n - 1))
+            return DenseCovariance(row_products(metric, self.table, self.known) / (n - 1))
         if inner.width <= min(MOST_FORMED, n):
-            return self._formed_under(inner, seen)
+            return through(inner, self._covariance_of(seen))
         return RowCovariance(metric.apply(self.table))
 
-    def _formed_under(self, metric: LinearMap, seen: slice) -> Any:
-        """F S F^T of the coordinates that a map looks at; of many by a factor of S, with as many rows as its rank."""
-        if metric.width <= FEW:
-            units = np.ones(metric.width)
-            return through(metric, self._covariance_of(seen, units)(np.arange(metric.width)))
-        place = "factor", seen.start, seen.stop
+    def _covariance_of(self, seen: slice) -> np.ndarray:
+        """S of some of successive coordinates: of that which is kept, or of the rows, and kept."""
+        if len(self.mean) <= MAX_FULL_SPECTRUM:
+            return self.covariance()[seen, seen]
+        place = seen.start, seen.stop
         if place not in self.known:
-            units = units_of(self.table[:, seen])
-            factor = factor_of_nodes(
-                self._covariance_of(seen, units), metric.width, self._inputs_of(seen)
-            )
-            self.known[place] = factor * units, {}
-        factor, products = self.known[place]
-        return DenseCovariance(row_products((metric,), factor, products)[0])
+            self.known[place] = RowCovariance(self.table[:, seen]).covariance()
+        return self.known[place]
 
-    def _covariance_of(self, seen: slice, units: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """S of some of successive coordinates in units, by their places: of that which is kept, or of the rows."""
-        is_scaled = bool((units != 1).any())
-        if len(self.mean) <= MAX_FULL_SPECTRUM and not is_scaled:
-            formed = self.covariance()[seen, seen]
-            return lambda places: formed[np.ix_(places, places)]
-        part = self.table[:, seen]
 
-        def covariance(places: np.ndarray) -> np.ndarray:
-            some = part[:, places] / units[places] if is_scaled else part[:, places]
-            return some.T @ some / (len(some) - 1)
+def row_products(metric: LinearMap, rows: np.ndarray, known: dict[Any, Any]) -> np.ndarray:
+    """(n, n) scalar products of rows as a metric sees them, kept: G_ij = (F z_i)^t (F z_j)."""
+    if metric not in known:
+        mapped = metric.apply(rows)
+        known[metric] = mapped @ mapped.T
+    return known[metric]
 
-        return covariance
 
-    def _inputs_of(self, seen: slice) -> list[slice]:
-        """Where among some coordinates the input units of each variable are: they are linear in its frequencies."""
-        shown = (
-            self.nodes[: len(np.arange(len(self.mean))[seen])] if not seen.start else self.nodes[:0]
-        )
-        units = self.circuit.nodes
-        regions = np.where(units.kind[shown] == "input", units.region[shown], -1)
-        edges = np.flatnonzero(np.diff(regions, prepend=-2, append=-2))
-        return [
-            slice(a, b)
-            for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-            if regions[a] >= 0
-        ]
+def distances_of_sums(
+    metrics: tuple[LinearMap, ...], rows: np.ndarray, weights: Any, known: dict[Any, Any]
+) -> np.ndarray:
+    """(b, q) squared distances |F sum_i w_i z_i|^2 of sums of rows z (n, m), for weights (b, n), dense or sparse.
+
+    Either w^t G w, with the scalar products G of the rows as a metric sees them, or sums that are mapped: the shorter.
+    """
+    is_dense = isinstance(weights, np.ndarray)
+    drawn = len(rows) if is_dense else SPARSE * weights.nnz / weights.shape[0]
+    by_products, by_sums = costs_of_sums(metrics, rows.shape, drawn)
+    if by_sums <= by_products:
+        return squared_distances(metrics, weights @ rows)
+    dense = weights if is_dense else weights.toarray()
+    products = [weights @ row_products(metric, rows, known) for metric in metrics]
+    return np.maximum(np.stack([(one * dense).sum(axis=1) for one in products], axis=1), 0.0)
+
+
+def costs_of_sums(
+    metrics: tuple[LinearMap, ...], shape: tuple[int, ...], drawn: float
+) -> tuple[float, float]:
+    """Multiplications for one sum of `drawn` of n rows, by products of rows and by sums that are mapped."""
+    n, m = shape
+    by_products = len(metrics) * n * (drawn + MAPPED) if n < m else np.inf
+    return by_products, m * drawn + sum(metric.num_multiplications for metric in metrics)
 
 
 def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:

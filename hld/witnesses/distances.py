@@ -9,9 +9,7 @@ circuit.  Beside the distances there are exact tests: the counts in the largest 
 and of pairs, are hypergeometric whatever the distribution is (`hld.witnesses.largest_count`).  With fewer than
 `LEAST_ROWS` rows on either side, where a law for many rows means little, only these are used.
 
-**Circuit** (``reference="circuit"``).  Shares p_c are the circuit's, exact, and n is infinite, or the number of rows
-that it learned from.  Up to `DRAWN_ROWS` rows Q is ranked among those of 999 tables of as many rows drawn from the
-circuit, which is exact at any number of rows; beyond that, its law comes from 800 drawn rows.
+**Circuit** (``reference="circuit"``).  The rows are as many drawn from the circuit as it learned from, at most 50,000.
 """
 
 from collections.abc import Callable
@@ -22,13 +20,11 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.answers.profile import Held, Profile
-from hld.witnesses.count_law import FLOOR, count_laws, law_tail, merged_codes, merged_counts
+from hld.answers.profile import Held, Profile, profile_of
+from hld.witnesses.count_law import FLOOR, law_tail, merged_counts, with_laws
 
 LEAST_ROWS = 50
-DRAWN_ROWS = 200
-DRAWN_TABLES = 999
-LAW_ROWS = 800
+DRAWN_ROWS = 50_000
 SHARE = 0.04  # of the level: `benchmarks.power.trials`
 
 
@@ -53,16 +49,22 @@ class Distance:
 
 def count_distances(detector: Any, profile: Any) -> list[Distance] | None:
     """The distances of columns and pairs of a counted table, in which rare and unseen levels are one category."""
-    batch = [[one[:-1] for one in profile.counts], list(profile.pairs)]
+    columns, own, T = detector.encoder_.columns, detector.profile_, profile.num_rows
     if detector.test_.reference == "circuit":
-        return _from_circuit(detector, batch, profile.num_rows)
-    own, T = detector.profile_, profile.num_rows
+        own = _drawn_profile(detector)
     if own.laws is None or min(T, own.num_rows) < LEAST_ROWS:
         return None
-    tables = merged_counts(detector.encoder_.columns, own)
-    return [
-        _from_rows(*each, T, own.num_rows) for each in zip(own.laws, tables, batch, strict=True)
-    ]
+    batch = [one[:-1] for one in profile.counts], profile.pairs
+    sides = zip(own.laws, merged_counts(columns, own), batch, strict=True)
+    return [_from_rows(*each, T, own.num_rows) for each in sides]
+
+
+def _drawn_profile(detector: Any) -> Profile:
+    """Counts of rows drawn from the circuit, the same at every call."""
+    n = min(detector.test_.num_train or DRAWN_ROWS, DRAWN_ROWS)
+    codes = pcircuit.sample(detector.circuit_, n, rng=detector.test_.settings.seed)
+    own = profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
+    return with_laws(own, detector.encoder_.columns, codes)
 
 
 def levels(held: Held, batch: Profile) -> Distance:
@@ -96,37 +98,9 @@ def _from_rows(law: np.ndarray, tables: Any, counts: Any, T: int, n: int) -> Dis
     )
 
 
-def _from_circuit(detector: Any, batch: list[Any], T: int) -> list[Distance]:
-    """Distances from a circuit."""
-    circuit, edges, n = detector.circuit_, detector.profile_.edges, detector.test_.num_train
-    pairs = (
-        pcircuit.pairwise_tables(circuit, [(int(u), int(v)) for u, v in edges])
-        if len(edges)
-        else {}
-    )
-    tables = merged_shares(
-        detector.encoder_.columns, edges, pcircuit.marginal_tables(circuit), list(pairs.values())
-    )
-    codes = pcircuit.sample(circuit, LAW_ROWS, rng=detector.test_.settings.seed)
-    laws = count_laws(merged_codes(detector.encoder_.columns, codes), tables, edges)
-    drawn = _drawn(detector, tables, edges, T) if T <= DRAWN_ROWS else None
-    found = []
-    for i, (law, own, counts) in enumerate(zip(laws, tables, batch, strict=True)):
-        squared = _squared(own, np.inf if n is None else n, counts)
-        tail = partial(_law_tail, law, T, n) if drawn is None else partial(_rank, drawn[i])
-        after = partial(_after, tail, squared, _reach(own, counts))
-        found.append(Distance(squared, law[0], tail(squared), after))
-    return found
-
-
 def _law_tail(law: np.ndarray, T: int, n: float | None, squared: float) -> float:
     """P(Q >= squared) by a law (4,)."""
     return law_tail(law, squared, T, n)
-
-
-def _rank(drawn: np.ndarray, squared: float) -> float:
-    """The p-value of Q among those of drawn tables (B,)."""
-    return float((1 + (drawn >= squared * (1 - 1e-12)).sum()) / (len(drawn) + 1))
 
 
 def _after(tail: Callable[[float], float], squared: float, reach: float, rows: int) -> float:
@@ -144,36 +118,6 @@ def _reach(shares: Any, counts: Any) -> float:
     return total**0.5
 
 
-def merged_shares(
-    columns: Any, edges: np.ndarray, singles: list[Any], pairs: list[Any]
-) -> tuple[Any, ...]:
-    """Shares of a circuit with rare and unseen levels in one category, by column and by edge; shapes edges (E, 2)."""
-    own = Profile(0, tuple(np.append(one, 0.0) for one in singles), edges, tuple(pairs))
-    return merged_counts(columns, own)
-
-
-def _drawn(detector: Any, tables: Any, edges: np.ndarray, T: int) -> np.ndarray:
-    """(2, 999) distances of tables of T rows drawn from the circuit."""
-    B = DRAWN_TABLES
-    sampled = pcircuit.sample(detector.circuit_, B * T, rng=detector.test_.settings.seed + 1)
-    codes = merged_codes(detector.encoder_.columns, sampled)
-    place = np.repeat(np.arange(B), T)
-    found = np.zeros((2, B))
-    items = [
-        [codes[:, v] for v in range(codes.shape[1])],
-        [
-            codes[:, u] * p.shape[1] + codes[:, v]
-            for (u, v), p in zip(edges.tolist(), tables[1], strict=True)
-        ],
-    ]
-    for i in range(2):
-        for one, p in zip(items[i], tables[i], strict=True):
-            p = p.ravel()
-            counts = np.bincount(place * len(p) + one, minlength=B * len(p)).reshape(B, len(p))
-            found[i] += T * ((counts / T - p) ** 2 / (p + FLOOR)).sum(axis=1)
-    return found
-
-
 def _pooled(tables: Any, counts: Any) -> tuple[float, float]:
     """Q of counts against counts with the shares of both together as weights, and the mean of Q.
 
@@ -189,15 +133,3 @@ def _pooled(tables: Any, counts: Any) -> tuple[float, float]:
         total += h * float(((own / T - one / n) ** 2 / (p + FLOOR)).sum())
         mean += float((p * (1 - p) / (p + FLOOR)).sum()) * (n + T) / (n + T - 1)
     return total, mean
-
-
-def _squared(tables: Any, n: float, counts: Any) -> float:
-    """Q of counts by column or pair against shares of n rows."""
-    total = 0.0
-    for p, own in zip(tables, counts, strict=True):
-        T = int(own.sum())
-        if not T:
-            continue
-        h = 1 / (1 / T + 1 / n)
-        total += h * float(((own / T - p) ** 2 / (p + FLOOR)).sum())
-    return total

@@ -19,16 +19,6 @@ it has changed.  Where rows have holes, R allows for it (`hld.testing.row_batche
 **Variables** get the shares of their nodes: the score of v is sum_j delta_j^2 / |S_j| over the nodes j with v in scope,
 so the scores add up to d^2.  These are cues, not causes.
 
-**Dependences** that changed are regions of the circuit, ranked by the score of their own parameters.  With s the mean
-score of a batch less that of the reference (`hld.features.score_features`), over the parameters p of a region r,
-
-.. math:: Q_r = T \sum_{p \in r} \frac{s_p^2}{\mathrm{Var}_P\, s_p + f}, \qquad
-          z_r = \frac{Q_r - \mathrm{E}\, Q_r}{\mathrm{Sd}\, Q_r},
-
-with mean and deviation without a shift from rows drawn from the circuit.  At an input region s is decomposed: summed
-over the units it is the difference of the variable's marginal from what the batch's own hidden states predict; the
-remainder is a change in the dependence of the variable on the others.
-
 **p-values of nodes.**  z is standard normal without a shift as T grows, but the likelihood of a rare level is the same
 number in nearly all rows: by the normal law one such row in a batch is a certain shift.  So a node is judged by how far
 one row can move a mean, and by the rows of the batch.  Without a shift all N = n + T rows are exchangeable, and the
@@ -68,12 +58,12 @@ import numpy as np
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg
 from hld.answers.words import LEAST_SHOWN
-from hld.features.score_features import FLOOR, parameter_slices, sampled_scores
+from hld.features.row_vectors import RowVectors, some_rows
 from pcircuit.arguments import check_whole_number, for_ranking
 
 SINGULAR = 1e-9  # share of a variance below which it counts as none
 DRAWN = 1_000  # rows of the circuit
-BLOCK_CELLS = 2**22  # numbers held at a time
+MOST_CELLS = 2**24  # likelihoods of rows of a batch
 UNSHOWN = 3.0  # of r rows: shares below 3 / r are missed with a probability of 0.05
 EQUAL = 1e-12  # differences up to which means are alike, as for z-scores
 
@@ -251,56 +241,11 @@ def variable_scores(
     return density[vtree.leaf_of()]
 
 
-@dataclass(frozen=True)
-class DependenceShift:
-    """One region of a localisation."""
-
-    region: int
-    parts: tuple[Any, ...]
-    statistic: float
-    zscore: float
-
-
-def localize_dependences(
-    circuit: pcircuit.Circuit, mean_score: np.ndarray, num_samples: Any, *, top: Any = 10
-) -> tuple[Any, ...]:
-    """Rank the regions of a circuit by how far their parameters are from those that fit a batch.
-
-    Shapes: mean_score (P,).
-    The scores of 100 to 2,000 rows that are drawn from the circuit.
-    """
-    top = check_whole_number(top, "top", 1, none="all regions")
-    drawn = sampled_scores(circuit)
-    variances, shifts = (drawn**2).mean(axis=0), []
-    for r, part in enumerate(parameter_slices(circuit)):
-        scaled = drawn[:, part] / np.sqrt(variances[part] + FLOOR)
-        mean, deviation = _moments(scaled)
-        statistic = float(num_samples * (mean_score[part] ** 2 / (variances[part] + FLOOR)).sum())
-        shifts.append(
-            DependenceShift(r, _parts(circuit, r), statistic, (statistic - mean) / deviation)
-        )
-    return tuple(sorted(shifts, key=lambda shift: -round(shift.zscore, 9))[:top])
-
-
-def _moments(scaled: np.ndarray) -> tuple[Any, ...]:
-    """Mean and standard deviation of T |mean of T rows|^2 for rows of mean zero, for large T: tr S, sqrt(2 tr S^2)."""
-    gram = scaled @ scaled.T if len(scaled) < scaled.shape[1] else scaled.T @ scaled
-    mean, squares = np.trace(gram) / len(scaled), float((gram**2).sum()) / len(scaled) ** 2
-    return float(mean), float(np.sqrt(2 * squares)) + FLOOR
-
-
-def _parts(circuit: pcircuit.Circuit, r: int) -> tuple[Any, ...]:
-    """Variables under each child of a region, or its own variable."""
-    region = circuit.regions[r]
-    if region.is_input:
-        return ((int(region.variable),),)
-    return tuple(tuple(circuit.vtree.scope(c).tolist()) for c in circuit.vtree.children(r).tolist())
-
-
 @dataclass(frozen=True, eq=False)
 class Values:
     """Of some rows, for m nodes: how many show them, their mean, variance, smallest and largest value."""
 
+    num_rows: int
     counts: np.ndarray
     mean: np.ndarray
     variance: np.ndarray
@@ -309,44 +254,27 @@ class Values:
 
 
 def node_pvalues(result: Any) -> np.ndarray:
-    """(m,) p-values of the nodes of a result, not adjusted.
-
-    Returns (m,).
-    The likelihoods of some 1,500 rows.
-    """
+    """(m,) p-values of the nodes of a result, not adjusted, from its rows and some 1,500 rows of the circuit."""
     T, own, g = result.num_samples, result._own, result._weights
     n = T / (result.inflation - 1) if result.inflation > 1 else math.inf
-    circuit, nodes = result._circuit, result.nodes
-    usual = _values(circuit, nodes, _usual_rows(circuit), False)
-    batch = usual if own is None else _values(circuit, nodes, own.rows, g is not None)
-    if own is not None:
-        usual, batch = _times(usual, own.weights), _times(batch, own.weights)
-    shown = np.ones(len(nodes)) if g is None else g
-    d = np.divide(result.deltas, shown, out=np.zeros(len(nodes)), where=shown > 0)
+    shown = np.ones(len(result.nodes)) if g is None else g
+    usual = _values(result, _usual_rows(result._circuit), 1.0 if own is None else own.weights)
+    batch = usual if own is None else _values(result, own.rows, own.weights)
+    d = np.divide(result.deltas, shown, out=np.zeros(len(shown)), where=shown > 0)
     low, high = np.minimum(usual.low, batch.low), np.maximum(usual.high, batch.high)
-    sizes = _sizes(T, n, None if own is None else len(own.rows), batch.counts, shown)
+    T_j, n_j = _sizes(T, n, None if own is None else batch, shown)
     variance = result.stds**2
     if math.isfinite(n):
-        own_variance = variance if own is None else batch.variance
-        if own is None or len(own.rows) < T:
-            rows = sizes[1] if own is None else np.maximum(batch.counts, 1)
-            own_variance = own_variance + UNSHOWN / rows * (high - low) ** 2
-        variance = _pooled(variance, own_variance, d, sizes)
-    mean = np.clip(
-        usual.mean if own is None else batch.mean - d / (1 + sizes[0] / sizes[1]), low, high
-    )
-    variance = variance * (1 / sizes[0] + 1 / sizes[1])
-    return _tails(d, variance, (mean - low, high - mean), sizes, shown)
-
-
-def _pooled(
-    variance: np.ndarray, own_variance: np.ndarray, d: np.ndarray, sizes: tuple[Any, Any]
-) -> np.ndarray:
-    """(m,) variance of all rows that show each node, from those of the reference and of the batch."""
-    T, n = sizes
-    between = T / (1 + T / n) * d**2
-    found: np.ndarray = np.maximum(n - 1, 0.0) * variance + (T - 1) * own_variance + between
-    return found / np.maximum(n + T - 1, 1.0)
+        batch_variance = variance if own is None else batch.variance
+        if own is None or batch.num_rows < T:
+            rows = n_j if own is None else np.maximum(batch.counts, 1)
+            batch_variance = batch_variance + UNSHOWN / rows * (high - low) ** 2
+        pooled = np.maximum(n_j - 1, 0.0) * variance + (T_j - 1) * batch_variance
+        pooled = pooled + T_j / (1 + T_j / n_j) * d**2
+        variance = pooled / np.maximum(n_j + T_j - 1, 1.0)
+    mean = np.clip(usual.mean if own is None else batch.mean - d / (1 + T_j / n_j), low, high)
+    variance = variance * (1 / T_j + 1 / n_j)
+    return _tails(d, variance, (mean - low, high - mean), (T_j, n_j), shown)
 
 
 def _tails(
@@ -369,11 +297,11 @@ def _tails(
     return np.where(has_moved, np.minimum(2 * gammainc(a + np.abs(d) / step, a), 1.0), 1.0)
 
 
-def _sizes(
-    T: int, n: float, held: int | None, counts: np.ndarray, g: np.ndarray
-) -> tuple[Any, Any]:
+def _sizes(T: int, n: float, batch: Values | None, g: np.ndarray) -> tuple[Any, Any]:
     """Rows of the batch and of the reference that show each node: g^2 (1 / T_j + 1 / n_j) = 1 / T + 1 / n."""
-    own = np.full(len(g), float(T)) if held is None else np.maximum(counts, 1) * (T / held)
+    own = np.full(len(g), float(T))
+    if batch is not None:
+        own = np.maximum(batch.counts, 1) * (T / batch.num_rows)
     with np.errstate(divide="ignore"):
         rest = np.maximum(np.where(g > 0, (1 / T + 1 / n) / g**2, 0.0) - 1 / own, 1 / n)
         return own, 1 / rest
@@ -386,55 +314,12 @@ def _usual_rows(circuit: pcircuit.Circuit) -> np.ndarray:
     return np.concatenate([pcircuit.sample(circuit, DRAWN, rng=0), each])
 
 
-def _times(values: Values, weights: Any) -> Values:
-    """The values times weights that are at least 0."""
-    return Values(
-        values.counts,
-        values.mean * weights,
-        values.variance * weights**2,
-        values.low * weights,
-        values.high * weights,
-    )
-
-
-def _values(
-    circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, has_holes: bool
-) -> Values:
-    """Values (m,) of rows; with holes of those that show a node."""
-    from hld.features.row_vectors import RowVectors
-
-    m, vectors = len(nodes), RowVectors(circuit, nodes)
-    low, high, counts, sums, squares = (
-        np.full(m, np.inf),
-        np.full(m, -np.inf),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m),
-    )
-    step, centre = max(BLOCK_CELLS // m, 1), np.zeros(0)
-    for start in range(0, len(rows), step):
-        block = vectors.rows(rows[start : start + step])
-        seen = (
-            vectors.seen(rows[start : start + step])
-            if has_holes
-            else np.ones(block.shape, dtype=bool)
-        )
-        centre = centre if start else block.mean(axis=0)
-        away = np.where(seen, block - centre, 0.0)
-        counts, sums, squares = (
-            counts + seen.sum(axis=0),
-            sums + away.sum(axis=0),
-            squares + (away**2).sum(axis=0),
-        )
-        low = np.minimum(low, np.where(seen, block, np.inf).min(axis=0))
-        high = np.maximum(high, np.where(seen, block, -np.inf).max(axis=0))
-    mean = sums / np.maximum(counts, 1)
-    variance = np.maximum(squares - counts * mean**2, 0.0) / np.maximum(counts - 1, 1)
-    is_shown = counts > 0
-    return Values(
-        counts,
-        centre + mean,
-        variance,
-        np.where(is_shown, low, np.inf),
-        np.where(is_shown, high, -np.inf),
-    )
+def _values(result: Any, rows: np.ndarray, weights: Any) -> Values:
+    """Values (m,) of rows that show a node, of many rows some, times weights that are at least 0."""
+    vectors = RowVectors(result._circuit, result.nodes)
+    rows = rows[some_rows(len(rows), max(MOST_CELLS // vectors.size, DRAWN))]
+    values = np.ma.array(vectors.rows(rows) * weights, mask=~vectors.seen(rows))
+    low, high = values.min(axis=0).filled(np.inf), values.max(axis=0).filled(-np.inf)
+    variance = values.var(axis=0, ddof=1).filled(0.0) if len(rows) > 1 else np.zeros(vectors.size)
+    counts = np.asarray(values.count(axis=0))
+    return Values(len(rows), counts, values.mean(axis=0).filled(0.0), variance, low, high)

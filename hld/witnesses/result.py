@@ -341,34 +341,6 @@ class HLDResult(OfColumns):
             covariance_of=self._covariance if is_known else unknown_covariance,
         )
 
-    def localize_dependences(self, *, top: Any = 10) -> Any:
-        """Which variables depend on each other in a new way, where the test has the metric "score".
-
-        Parameters
-        ----------
-        top : int or None
-            How many regions to list; None for all.
-
-        Returns
-        -------
-        tuple of hld.witnesses.localization.DependenceShift
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the test lacks the metric "score", the rows had holes, or `top` is not a whole number of at least 1.
-        """
-        from hld.witnesses.localization import localize_dependences
-
-        if self._scores is None:
-            raise ValueError(
-                "`metric` must have 'score' among others, by which dependences are found, and the rows no "
-                "holes: build such a test"
-            )
-        return localize_dependences(
-            self._circuit, self._scores, self.num_samples / self.inflation, top=top
-        )
-
     def plot(self, *, top: Any = None) -> Any:
         """Expected and observed frequencies of the columns that moved most, as a matplotlib figure.
 

@@ -54,18 +54,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Evidence, Floats, Ints
+from pcircuit.arguments import Evidence, Floats, Ints, check_choice
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range, row_weights
 from pcircuit.inference.densities import AtRows, by_blocks, statistics_of
-from pcircuit.inference.likelihood import log_root, tiny_circuit, upward, upward_seconds
+from pcircuit.inference.likelihood import DTYPES, log_root, tiny_circuit, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
 from pcircuit.kernels.engine import Kernels
 from pcircuit.kernels.packed import Packed, num_inputs, table_rows
-from pcircuit.kernels.packing import pack, with_parameters
+from pcircuit.kernels.packing import pack, packed_as, with_parameters
 from pcircuit.kernels.programs import TILE_ROWS, Program, flows
-from pcircuit.kernels.tile import MOST_CATEGORIES, borrow, free_work, new_work
+from pcircuit.kernels.tile import MOST_CATEGORIES, free_work, groups
 
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
 LEAST_WORK = 3_000_000  # units and weights times rows, below which other threads cost more than they take over
@@ -152,6 +152,7 @@ def expected_flows(
     *,
     weights: ArrayLike | None = None,
     n_jobs: int | None = None,
+    dtype: str = "float64",
 ) -> Flows:
     """Expected uses of every parameter given each row, summed over the rows.
 
@@ -164,6 +165,8 @@ def expected_flows(
         Weight of each row, from 0 to 1e100; one by default.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
+    dtype : "float64" or "float32"
+        Numbers to compute with, see `log_likelihood`; sums over rows are float64.
 
     Returns
     -------
@@ -193,17 +196,18 @@ def expected_flows(
     array([0.25, 0.75])
     """
     check_circuit(circuit)
+    check_choice(dtype, "dtype", DTYPES)
     if not circuit.is_categorical:
         values, _ = check_values(circuit, data), count_jobs(n_jobs)
         return density_flows(circuit, values, row_weights(weights, len(values)), n_jobs)
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     checked = row_weights(weights, len(rows))
     in_numpy = flows_in_numpy(circuit, FLOWS, flow_seconds(circuit, len(rows)))
-    packed, free = pack(circuit), []
-    if not in_numpy and 8 * flows(packed).units * TILE_ROWS <= LAST_CACHE:
+    packed, free = packed_as(circuit, dtype), []
+    if not in_numpy and packed.weights.itemsize * flows(packed).units * TILE_ROWS <= LAST_CACHE:
         free = free_work(circuit, "flow_work")
     return Flows(
-        *accumulate(circuit, packed, rows, checked, n_jobs, free, in_numpy=in_numpy),
+        *accumulate(circuit, pack(circuit), packed, rows, checked, n_jobs, free, in_numpy=in_numpy),
         float(checked.sum()),
     )
 
@@ -222,7 +226,7 @@ def density_flows(
         counted = weights[block.rows]
         packed, free = pack(block.circuit), free_work(block.circuit, "flow_work")
         edges, inputs, log = accumulate(
-            block.circuit, packed, block.codes, counted, 1, free, in_numpy=in_numpy
+            block.circuit, packed, packed, block.codes, counted, 1, free, in_numpy=in_numpy
         )
         seen = counted > 0
         log += float(np.dot(counted[seen], block.log_scale[seen].sum(axis=1)))
@@ -238,6 +242,7 @@ def density_flows(
 def accumulate(
     circuit: Circuit,
     packed: Packed,
+    working: Packed,
     data: Evidence,
     weights: Floats,
     n_jobs: int | None,
@@ -247,15 +252,19 @@ def accumulate(
     same_rows: bool = False,
     pool: ThreadPoolExecutor | None = None,
 ) -> tuple[Floats, Floats, float]:
-    """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM; shapes data (N, V), weights (N,)."""
+    """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM; shapes data (N, V), weights (N,).
+
+    The passes read `working`: `packed`, or its parameters as float32.  In NumPy they are those of `circuit`.
+    """
+    if in_numpy or may_overflow(circuit):
+        refuse_out_of_range(circuit, data)
     if may_overflow(circuit):
-        refuse_out_of_range(circuit, data)
-        return _by_logarithms(circuit, packed, data, weights)
-    if in_numpy:
-        refuse_out_of_range(circuit, data)
-        if packed is not pack(circuit):  # other parameters, as those of EM
-            circuit = with_parameters(circuit, packed)
+        return _by_logarithms(circuit, data, weights)
     work = _rows_in_numpy if in_numpy else _rows_by_kernel
+    is_single, scaled, scale = working is not packed, weights, 1.0
+    if is_single:  # weights of at most 1, since float32 ends at 1e38
+        scale = float(weights.max(initial=0.0)) or 1.0
+        scaled = weights / scale
     N = len(data)
     arithmetic = (circuit.num_units + len(packed.weights)) * N
     if arithmetic < LEAST_WORK:
@@ -264,10 +273,9 @@ def accumulate(
         per_chunk = rows_per_unit(N, arithmetic, int(packed.categories.max()))
         n_jobs = count_jobs(n_jobs)
     jobs = [(start, min(start + per_chunk, N)) for start in range(0, N, per_chunk)]
-    whole: Sums | None = None
-    suspects: list[Ints] = []
+    whole, suspects = None, [np.zeros(0, dtype=np.int64)]
     with map_in_threads(
-        lambda job: work(circuit, packed, data, weights, job, free, same_rows), jobs, n_jobs, pool
+        lambda job: work(circuit, working, data, scaled, job, free, same_rows), jobs, n_jobs, pool
     ) as parts:
         for part, found in parts:
             suspects += found
@@ -277,21 +285,20 @@ def accumulate(
             for mine, more in zip(whole, part, strict=True):
                 mine += more
     whole = new_sums(packed) if whole is None else whole
-    inputs = _complete(packed, whole, in_numpy)
-    if not np.isfinite(
-        whole.edges.sum() + inputs.sum()
-    ):  # a weight, or a product, is too much larger than a sum
-        return _by_logarithms(with_parameters(circuit, packed), packed, data, weights)
-    if suspects:
-        whole.log[0] += _add_by_logarithms(
-            with_parameters(circuit, packed),
-            data,
-            weights,
-            np.concatenate(suspects),
-            whole.edges,
-            inputs,
-        )
-    return whole.edges, inputs, float(whole.log[0])
+    edges, inputs, log = whole.edges, _complete(packed, whole, in_numpy), float(whole.log[0])
+    if is_single:
+        edges, inputs, log = edges * scale, inputs * scale, log * scale
+    again = np.concatenate(suspects)
+    if not np.isfinite(edges.sum() + inputs.sum()):  # a weight, or a product, dwarfs a sum
+        edges, inputs, log, again = np.zeros_like(edges), np.zeros_like(inputs), 0.0, np.arange(N)
+    if len(again):
+        rows, counted = data[again], weights[again]
+        if is_single:
+            rest = accumulate(circuit, packed, packed, rows, counted, 1, [], in_numpy=in_numpy)
+        else:
+            rest = _by_logarithms(with_parameters(circuit, packed), rows, counted)
+        edges, inputs, log = edges + rest[0], inputs + rest[1], log + rest[2]
+    return edges, inputs, log
 
 
 def flow_seconds(circuit: Circuit, num_rows: int) -> float:
@@ -321,7 +328,7 @@ class Sums(NamedTuple):
 
 def new_sums(packed: Packed) -> Sums:
     """Sums over no rows."""
-    return Sums(np.zeros_like(packed.weights), np.zeros_like(packed.tables), np.zeros(1))
+    return Sums(np.zeros(len(packed.weights)), np.zeros(len(packed.tables)), np.zeros(1))
 
 
 def _rows_by_kernel(
@@ -334,15 +341,11 @@ def _rows_by_kernel(
     same_rows: bool,
 ) -> tuple[Sums, list[Ints]]:
     """`Sums` over rows start..stop by the kernels, and a list of arrays of suspect rows, which are left out."""
-    (start, stop), program, sums = job, flows(packed), new_sums(packed)
+    program, sums, suspects = flows(packed), new_sums(packed), []
     most = _most_bytes(packed, program)
-    work = borrow(free, program, lambda: new_work(circuit, packed, program, most))
-    suspects: list[Ints] = []
-    for lo in range(start, stop, len(work.rows)):
-        hi = min(lo + len(work.rows), stop)
-        if not same_rows or work.loaded != [lo, hi]:
-            work.load(circuit, data, lo, hi)
-            work.loaded[:] = lo, hi
+    for work, lo, hi in groups(
+        circuit, packed, program, data, job, free, most, same_rows=same_rows
+    ):
         counted = weights[lo:hi]
         work.set_weights(counted)
         root, exponents, suspect = work.run(packed, hi - lo, sums.edges, sums.counts)
@@ -351,7 +354,6 @@ def _rows_by_kernel(
             counted = counted.copy()
             counted[suspect] = 0.0
         sums.log[0] += _weighted_log(root, exponents, counted)
-    free.append(work)
     return sums, suspects
 
 
@@ -360,7 +362,7 @@ def _most_bytes(packed: Packed, program: Program) -> float:
 
     Otherwise a whole one is faster, by 1.2 at V = 784 and K = 64, and by 1.6 at K = 16 with 256 categories.
     """
-    half = 8 * program.units * (TILE_ROWS // 2)
+    half = packed.weights.itemsize * program.units * (TILE_ROWS // 2)
     half += 2 * (packed.weights.nbytes + packed.tables.nbytes)
     return LAST_CACHE if half <= LAST_CACHE and len(program.ends) == 1 else np.inf
 
@@ -378,7 +380,7 @@ def _rows_in_numpy(
     suspects: list[Ints] = []
     for lo in range(start, stop, NUMPY_ROWS):
         block = data[lo : min(lo + NUMPY_ROWS, stop)]
-        shown, products, exponents, suspect = upward(circuit, block)
+        shown, products, exponents, suspect = upward(circuit, block, packed)
         counted = np.where(suspect, 0.0, weights[lo : lo + len(block)])
         whole.log[0] += _weighted_log(shown[-1][0], exponents[-1], counted)
         with np.errstate(over="ignore", invalid="ignore"):  # is found by `accumulate`
@@ -416,32 +418,18 @@ def _weighted_log(root: Floats, exponent: Ints, weights: Floats) -> float:
 
 
 def _by_logarithms(
-    circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
+    circuit: Circuit, data: Evidence, weights: Floats
 ) -> tuple[Floats, Floats, float]:
     """What `accumulate` returns, with one logarithm per unit in all rows."""
-    edges, inputs = (
-        np.zeros(len(packed.weights)),
-        np.zeros(np.count_nonzero(~table_rows(packed)[1])),
-    )
-    return (
-        edges,
-        inputs,
-        _add_by_logarithms(circuit, data, weights, np.arange(len(data)), edges, inputs),
-    )
-
-
-def _add_by_logarithms(
-    circuit: Circuit, data: Evidence, weights: Floats, rows: Ints, edges: Floats, inputs: Floats
-) -> float:
-    """Add the flows of suspect rows to completed edge and input flows; returns their log-likelihood."""
+    packed = pack(circuit)
+    edges, inputs = np.zeros(len(packed.weights)), np.zeros(num_inputs(packed) @ packed.categories)
     total = 0.0
-    for lo in range(0, len(rows), NUMPY_ROWS):
-        block = rows[lo : lo + NUMPY_ROWS]
-        counts, logs = log_flows(circuit, data[block], weights[block])
+    for lo in range(0, len(data), NUMPY_ROWS):
+        counted = weights[lo : lo + NUMPY_ROWS]
+        counts, logs = log_flows(circuit, data[lo : lo + NUMPY_ROWS], counted)
         _add_regions(circuit, counts, edges, inputs, 0)
-        counted = weights[block] > 0
-        total += float(np.dot(weights[block][counted], logs[counted]))
-    return total
+        total += float(np.dot(counted[counted > 0], logs[counted > 0]))
+    return edges, inputs, total
 
 
 def _add_regions(
@@ -511,7 +499,7 @@ def handed_down(
     Shapes: weights (N,).
     """
     flow: list[Any] = [None] * circuit.num_regions
-    flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
+    flow[-1] = np.where(shown[-1] > 0, weights, 0.0).astype(shown[-1].dtype)
     for r in range(circuit.num_regions - 1, -1, -1):
         region = circuit.regions[r]
         if region.is_input:
@@ -519,7 +507,7 @@ def handed_down(
             continue
         ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
         yield r, ratio
-        through = (region.weights.T @ ratio) * products[r]
+        through = (region.weights.T.astype(ratio.dtype, copy=False) @ ratio) * products[r]
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
 
@@ -532,11 +520,11 @@ def spread_missing(packed: Packed, inputs: Floats) -> Floats:
     row, is_missing = table_rows(packed)
     total = packed.tables[is_missing]
     share = np.divide(inputs[is_missing], total, out=np.zeros_like(total), where=total > 0)
-    spread = inputs + share[row] * packed.tables
+    spread: Floats = inputs + share[row] * packed.tables
     return spread[~is_missing]
 
 
-def by_unit(values: Floats, units: Ints, num_units: int) -> Floats:
+def by_unit(values: Any, units: Ints, num_units: int) -> Any:
     """(units, N) values of products (P, N), summed by the unit that each takes.
 
     Mostly each product takes a unit of its own, in order; then this is the same array, in a hundredth of the time.
@@ -545,6 +533,6 @@ def by_unit(values: Floats, units: Ints, num_units: int) -> Floats:
     """
     if len(units) == num_units and (units == np.arange(num_units)).all():
         return values
-    result = np.zeros((num_units, values.shape[1]))
+    result = np.zeros((num_units, values.shape[1]), values.dtype)
     np.add.at(result, units, values)
     return result

@@ -84,11 +84,6 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
     return counts, shown[-1][0]
 
 
-def input_values(region: InputRegion, data: Evidence) -> Floats:
-    """(K, N) likelihoods of input units; a missing value gives the row sum; shapes data (N, V) -> (K, N)."""
-    return np.asarray(region.leaves.table()[:, data[:, region.variable].astype(np.int64)])
-
-
 def _input_counts(region: InputRegion, data: Evidence, flow: Floats) -> Floats:
     """(K, C) counts; the flow of a missing value is spread by the unit's own probabilities."""
     K, C = region.probs.shape

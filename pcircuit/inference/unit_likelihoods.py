@@ -9,6 +9,7 @@ is an array of distinct node ids, the numbers that `Circuit.nodes` lists: `selec
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ from pcircuit.arguments import (
     Evidence,
     Floats,
     Ints,
+    check_choice,
     check_integers,
     check_numbers,
     is_listing,
@@ -26,7 +28,7 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.likelihood import (
-    NO_SUMS,
+    DTYPES,
     STACK_BYTES,
     cut_rows,
     evaluated_in_numpy,
@@ -35,16 +37,21 @@ from pcircuit.inference.likelihood import (
 from pcircuit.inference.log_domain import log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.kernels.packed import Packed, num_inputs
-from pcircuit.kernels.packing import pack
+from pcircuit.kernels.packing import pack, packed_as
 from pcircuit.kernels.programs import units
-from pcircuit.kernels.tile import borrow, free_work, new_work
+from pcircuit.kernels.tile import free_work, groups
 
 NUMPY_ROWS = 256
 
 
 def node_likelihoods(
-    circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | None = None, n_jobs: int | None = None
-) -> Floats:
+    circuit: Circuit,
+    data: ArrayLike,
+    *,
+    nodes: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    dtype: str = "float64",
+) -> Any:
     """Likelihood of units for each row: l_j(x_n) = p_j(x_{S_j}) for unit j with scope S_j.
 
     Parameters
@@ -56,10 +63,13 @@ def node_likelihoods(
         Node ids; all units in node-id order by default.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it.
+    dtype : "float64" or "float32"
+        Numbers to compute with and to return; the relative error of "float32" is that of `log_likelihood`, and what is
+        below 1e-38 is less exact, or 0.
 
     Returns
     -------
-    (N, m) float64 array
+    (N, m) array of that dtype
         Linear, not logarithms; densities where leaves are.  Likelihoods of large scopes may underflow to 0, and those
         of densities, or of a circuit that is not normalised, overflow to inf; nothing becomes NaN.  A product unit that
         is 2**-164 times as likely as another one of its region may be given as 0 (see `kernels.rescaling`).
@@ -83,46 +93,39 @@ def node_likelihoods(
     array([[0.5, 0.8, 0.4, 0.4]])
     """
     check_circuit(circuit)
+    check_choice(dtype, "dtype", DTYPES)
     if not circuit.is_categorical:
         values, _ = check_values(circuit, data), count_jobs(n_jobs)
         ids = checked_nodes(circuit, nodes)
-        return np.concatenate(list(_of_densities(circuit, values, ids, n_jobs)))
+        return np.concatenate(list(_of_densities(circuit, values, ids, n_jobs))).astype(dtype)
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
-    ids = checked_nodes(circuit, nodes)
+    ids, packed = checked_nodes(circuit, nodes), packed_as(circuit, dtype)
     with memory_for(
         f"a table of {len(rows)} rows and {len(ids)} nodes",
-        8 * len(rows) * len(ids),
+        np.dtype(dtype).itemsize * len(rows) * len(ids),
         "pass fewer rows at a time or fewer `nodes`, or take the mean by mean_node_likelihoods",
     ):
-        result = np.empty((len(rows), len(ids)))
+        result = np.empty((len(rows), len(ids)), packed.weights.dtype)
 
     if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
         for start in range(0, len(rows), NUMPY_ROWS):
             block = rows[start : start + NUMPY_ROWS]
-            result[start : start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[ids].T
-        return result
-    packed, free = pack(circuit), free_work(circuit, "unit_work")
-    program = units(circuit, packed, ids, summed=False)
+            result[start : start + NUMPY_ROWS] = _values_in_numpy(circuit, block, packed)[ids].T
+        return result.astype(dtype, copy=False)
+    free, program = free_work(circuit, "unit_work"), units(circuit, packed, ids, summed=False)
 
-    def read(chunk: tuple[int, int]) -> Ints | None:
-        start, stop = chunk
-        work = borrow(free, program, lambda: new_work(circuit, packed, program, STACK_BYTES))
-        suspects = []
-        for lo in range(start, stop, len(work.rows)):
-            hi = min(lo + len(work.rows), stop)
-            work.load(circuit, rows, lo, hi)
-            _, _, suspect = work.run(packed, hi - lo, result[lo:hi].reshape(-1), NO_SUMS)
-            if len(suspect):
-                suspects.append(lo + suspect)
-        free.append(work)
-        return np.concatenate(suspects) if suspects else None
+    def read(chunk: tuple[int, int]) -> Ints:
+        suspects = [np.zeros(0, dtype=np.int64)]
+        for work, lo, hi in groups(circuit, packed, program, rows, chunk, free, STACK_BYTES):
+            suspects.append(lo + work.run(packed, hi - lo, table=result[lo:hi].reshape(-1))[2])
+        return np.concatenate(suspects)
 
     with map_in_threads(read, cut_rows(circuit, len(rows)), n_jobs) as found:
-        for suspect in found:
-            if suspect is not None:
-                result[suspect] = _values_by_logarithms(circuit, rows[suspect])[ids].T
-    return result
+        for suspects in found:
+            if len(suspects):
+                result[suspects] = _again(circuit, rows[suspects], packed)[ids].T
+    return result.astype(dtype, copy=False)
 
 
 def mean_node_likelihoods(
@@ -177,33 +180,28 @@ def mean_node_likelihoods(
     program = units(circuit, packed, ids, summed=True)
     total, counts = np.zeros(len(ids)), np.zeros(int((packed.categories + 1).sum()))
 
-    def add(chunk: tuple[int, int]) -> tuple[Floats, Floats, Ints | None]:
-        start, stop = chunk
+    def add(chunk: tuple[int, int]) -> tuple[Floats, Floats, Ints]:
         part, seen = np.zeros(len(ids)), np.zeros(len(counts))
-        work = borrow(free, program, lambda: new_work(circuit, packed, program, STACK_BYTES))
-        suspects = []
-        for lo in range(start, stop, len(work.rows)):
-            hi = min(lo + len(work.rows), stop)
-            work.load(circuit, rows, lo, hi)
+        suspects = [np.zeros(0, dtype=np.int64)]
+        for work, lo, hi in groups(circuit, packed, program, rows, chunk, free, STACK_BYTES):
             counted, before = np.ones(hi - lo), (part.copy(), seen.copy())
             work.set_weights(counted)
-            _, _, suspect = work.run(packed, hi - lo, part, seen)
+            suspect = work.run(packed, hi - lo, part, seen)[2]
             if len(suspect):
                 suspects.append(lo + suspect)
                 part, seen = before
                 counted[suspect] = 0.0
                 work.set_weights(counted)
                 work.run(packed, hi - lo, part, seen)
-        free.append(work)
-        return part, seen, np.concatenate(suspects) if suspects else None
+        return part, seen, np.concatenate(suspects)
 
     again = np.zeros(len(ids))
     with map_in_threads(add, cut_rows(circuit, len(rows)), n_jobs) as found:
-        for part, seen, suspect in found:
+        for part, seen, suspects in found:
             total += part
             counts += seen
-            if suspect is not None:
-                again += _values_by_logarithms(circuit, rows[suspect])[ids].sum(axis=1)
+            if len(suspects):
+                again += _values_by_logarithms(circuit, rows[suspects])[ids].sum(axis=1)
     in_order = np.argsort(ids, kind="stable")
     again[in_order] += total
     return (again + _input_sums(circuit, packed, counts)[ids]) / len(rows)
@@ -253,26 +251,34 @@ def _mean_in_numpy(circuit: Circuit, rows: Evidence, ids: Ints) -> Floats:
     """(m,) means over the rows: infinite where a likelihood is, and not where only their sum leaves the doubles."""
     total, scaled = np.zeros(len(ids)), np.zeros(len(ids))
     for start in range(0, len(rows), NUMPY_ROWS):
-        values = _values_in_numpy(circuit, rows[start : start + NUMPY_ROWS])[ids]
+        values = _values_in_numpy(circuit, rows[start : start + NUMPY_ROWS], pack(circuit))[ids]
         with np.errstate(over="ignore"):
             total += values.sum(axis=1)
             scaled += (values / len(rows)).sum(axis=1)
     return np.where(total < np.inf, total / len(rows), scaled)
 
 
-def _values_in_numpy(circuit: Circuit, data: Evidence) -> Floats:
+def _values_in_numpy(circuit: Circuit, data: Evidence, packed: Packed) -> Any:
     """(units, N) likelihoods of a block, in NumPy."""
     if may_overflow(circuit):
         return _values_by_logarithms(circuit, data)
-    shown, products, exponents, suspect = upward(circuit, data)
+    shown, products, exponents, suspect = upward(circuit, data, packed)
     parts = []
     for values, product, exponent in zip(shown, products, exponents, strict=True):
         parts += [] if product is None else [np.ldexp(product, exponent)]
         parts.append(np.ldexp(values, exponent))
     result = np.concatenate(parts)
     if suspect.any():
-        result[:, suspect] = _values_by_logarithms(circuit, data[suspect])
+        result[:, suspect] = _again(circuit, data[suspect], packed)
     return result
+
+
+def _again(circuit: Circuit, data: Evidence, packed: Packed) -> Floats:
+    """(units, N) likelihoods of suspect rows: those of float32 in float64, those of float64 by logarithms."""
+    if packed is not pack(circuit):
+        values: Floats = node_likelihoods(circuit, data, n_jobs=1).T
+        return values
+    return _values_by_logarithms(circuit, data)
 
 
 def _values_by_logarithms(circuit: Circuit, data: Evidence) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from pcircuit.arguments import Floats, Ints
 from pcircuit.kernels.jit import jit
 from pcircuit.kernels.packed import ARITY, SUMS, WEIGHT, Packed, num_inputs
-from pcircuit.kernels.rescaling import LEAST_WEIGHT, LIFT_HERE
+from pcircuit.kernels.rescaling import LIFT_HERE, limits_of
 
 
 def slices_of(packed: Packed) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]:
@@ -36,7 +36,9 @@ def slices_of(packed: Packed) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]
         lifts[np.repeat(np.arange(len(region)), region[:, ARITY])[packed.rescale >= LIFT_HERE]] = (
             True
         )
-        smallest = np.where(lifts, np.maximum(least[V:], 2.0**LEAST_WEIGHT), least[V:])
+        smallest = np.where(
+            lifts, np.maximum(least[V:], 2.0 ** limits_of(packed).least_weight), least[V:]
+        )
         found = packed.programs["slices"] = (
             (inputs.T.copy(), np.stack([0.0 * variable, least[variable]], axis=1)),
             (

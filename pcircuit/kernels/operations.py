@@ -2,7 +2,8 @@
 
 A tile holds one number of each unit for up to TILE_ROWS rows b: that of the unit at place t is ``values[t + b]``, and
 the next unit is at t + STRIDE.  With rows innermost, every loop turns into vector instructions by itself.  `bits` is
-the same memory as whole numbers.  An operation is a line (kind, target, left, right, and five numbers n, m, w, x, y):
+the same memory as whole numbers.  Where values are float32, sums over the rows of a tile are, too, and added up
+in float64.  An operation is a line (kind, target, left, right, and five numbers n, m, w, x, y):
 
     LOOK_UP    target p = left p * tables[offsets[x + p] + code]        p < n; codes from y on, of m numbers
     MULTIPLY   target p = left p * right at offsets[x + p]              p < n
@@ -18,7 +19,7 @@ the same memory as whole numbers.  An operation is a line (kind, target, left, r
     COUNT      counts[offsets[x + p] + code] += left p, row by row      p < n; as LOOK_UP
     ENTER      target = left, 0 in suspect rows
     SCALE      target = left * 2**(sum of the n rows right)
-    READ       edges[row * m + offsets[y + i]] = left at offsets[x + i] * right        i < n
+    READ       table[row * m + offsets[y + i]] = left at offsets[x + i] * right        i < n
 
 `inference.likelihood.upward` and `inference.flows.downward` are what it comes to, in NumPy.  `left p` of LOOK_UP and
 MULTIPLY is one and the same row of ones for a first factor: then w, the step from p to p + 1, is 0.
@@ -53,26 +54,26 @@ from pcircuit.kernels.programs import (
     ZEROS,
 )
 from pcircuit.kernels.rescaling import (
-    AFTER_RESCALE,
+    FLOAT32,
+    FLOAT64,
+    LAST_HERE,
     LIFT_HERE,
     LIFT_RISKY,
-    LOWEST,
-    NEGLIGIBLE,
-    RECOVERED,
     RESCALE_RISKY,
-    RISKY_TOP,
 )
 
 ZERO, ONE, TWO, THREE, FOUR = map(np.uint64, range(5))
 S, S2, S3 = np.uint64(STRIDE), np.uint64(2 * STRIDE), np.uint64(3 * STRIDE)
 NOWHERE = np.uint64(ZEROS * STRIDE)
 BINARY = 3  # numbers of a unit of two categories: theirs, and that of a missing value
-SMALLEST, SMALLEST_RESCALED = 2.0**LOWEST, 2.0**AFTER_RESCALE
-NEGLIGIBLE_SHARE, RECOVERED_SHARE = 2.0**NEGLIGIBLE, 2.0**RECOVERED
+# of float32 and of float64, `values.itemsize // 8`
+LOWEST, AFTER_RESCALE, NEGLIGIBLE = np.exp2([one[:3] for one in (FLOAT32, FLOAT64)]).T.copy()
+RISKY_TOP = np.array([FLOAT32.risky_top, FLOAT64.risky_top])
+EXPONENT_BIT, BIAS = np.array([23, 52]), np.array([127, 1023])
 
 
 @jit
-def run(program, ends, offsets, weights, tables, edges, counts, codes, values, bits, sizes):
+def run(program, ends, offsets, weights, tables, edges, counts, table, codes, values, bits, sizes):
     """Each part of a program, up to its end, for one tile after the other.
 
     Places from `sizes`[0] on are a tile's own, and so many places, `sizes`[1], further on for the next tile; its codes
@@ -125,24 +126,26 @@ def run(program, ends, offsets, weights, tables, edges, counts, codes, values, b
                 elif kind == SCALE:
                     scale(values, bits, target, left, right, n, size)
                 elif kind == READ:
-                    read(values, edges, offsets, left, right, n, m, x, y, done, size)
+                    read(values, table, offsets, left, right, n, m, x, y, done, size)
         begin = ends[part]
 
 
 @inner
 def look_up(values, codes, tables, offsets, target, left, n, m, step, x, code, size):
-    """Inputs of n units, one code for each row."""
+    """Inputs of n units, one code for each row; a first factor, whose step is 0, is not multiplied by ones."""
+    is_binary = m == BINARY and codes[code + HOLES] == 0
     for p in range(n):
         t = offsets[x + p]
-        if (
-            m == BINARY and codes[code + HOLES] == 0
-        ):  # a choice runs in vector lanes, a look-up hardly
+        if is_binary:  # a choice runs in vector lanes, a look-up hardly
             zero, one = tables[t], tables[t + ONE]
             for b in range(size):
-                values[target + b] = values[left + b] * (one if codes[code + b] == 1 else zero)
+                values[target + b] = one if codes[code + b] == 1 else zero
         else:
             for b in range(size):
-                values[target + b] = values[left + b] * tables[t + codes[code + b]]
+                values[target + b] = tables[t + codes[code + b]]
+        if step > ZERO:
+            for b in range(size):
+                values[target + b] *= values[left + b]
         target += S
         left += step
 
@@ -216,13 +219,14 @@ def mix(values, weights, target, left, K, P, w, row, column, size):
 @inner
 def add(kind, values, weights, offsets, target, left, n, m, w, x, y, size):
     """Products with a sparse matrix, or with ones."""
+    one = values.dtype.type(1.0)
     for k in range(n):
         t = target + k * S
         for b in range(size):
             values[t + b] = 0.0
     for i in range(m):
         t, f = target + offsets[x + i], left + offsets[y + i]
-        weight = weights[w + i] if kind == ADD else 1.0
+        weight = weights[w + i] if kind == ADD else one
         for b in range(size):
             values[t + b] += weight * values[f + b]
 
@@ -230,65 +234,75 @@ def add(kind, values, weights, offsets, target, left, n, m, w, x, y, size):
 @inner
 def rescale(values, bits, target, power, n, how, suspect, size):
     """The largest product of each row, then its power of two, stand in the first unit of the tile."""
-    is_risky = how in (RESCALE_RISKY, LIFT_RISKY)
+    width, is_risky = values.itemsize // 8, how in (RESCALE_RISKY, LIFT_RISKY)
+    smallest, most = values.dtype.type(AFTER_RESCALE[width]), values.dtype.type(1.0)
+    bit, bias, risky_top = EXPONENT_BIT[width], BIAS[width], RISKY_TOP[width]
     for b in range(size):
         values[b] = 0.0
     for p in range(n):
         t = target + p * S
         for b in range(size):
-            values[b] = max(values[b], values[t + b])
+            x = values[t + b]
+            values[b] = x if x > values[b] else values[b]
     for b in range(size):
-        taken = (
-            (bits[b] >> 52) - 1023 if values[b] != 0.0 else 0
-        )  # the exponent of a positive double
-        bits[suspect + b] |= is_risky & (taken < RISKY_TOP)
+        is_zero = bits[b] == 0  # not by `values`: a loop that has both is not vectorised
+        taken = 0 if is_zero else (bits[b] >> bit) - bias  # the exponent of a positive number
+        bits[suspect + b] |= is_risky & (is_zero | (taken < risky_top))
         bits[power + b] += taken
-        bits[b] = (1023 - taken) << 52
+        bits[b] = (bias - taken) << bit
     for _ in range(n):
-        for b in range(size):
-            x = values[target + b] * values[b]
-            is_small = (x < SMALLEST_RESCALED) & ((x != 0.0) | is_risky)  # marked ones are negative
-            if how < LIFT_HERE:
-                bits[suspect + b] |= is_small
-            else:  # an upper bound, marked; one that has grown makes its row suspect
-                bits[suspect + b] |= x < -RECOVERED_SHARE
-                if is_small:
-                    x = -RECOVERED_SHARE if x < -RECOVERED_SHARE else -SMALLEST_RESCALED
-            values[target + b] = x
+        if how == LAST_HERE:
+            for b in range(size):
+                values[target + b] *= values[b]
+        else:
+            for b in range(size):
+                x = values[target + b] * values[b]
+                is_small = (x < smallest) & ((x != 0.0) | is_risky)  # marked ones are negative
+                if how < LIFT_HERE:
+                    bits[suspect + b] |= is_small
+                else:  # an upper bound, marked; one that outgrows the largest makes its row suspect
+                    bits[suspect + b] |= x < -most
+                    if is_small:
+                        x = max(min(x, -smallest), -most)
+                values[target + b] = x
         target += S
 
 
 @inner
 def drop(values, bits, target, n, suspect, size):
     """Marked products become zero."""
+    zero = values.dtype.type(0.0)
+    negligible = values.dtype.type(NEGLIGIBLE[values.itemsize // 8])
     for b in range(size):
-        values[b], values[S + b] = 0.0, 0.0
+        values[b], values[S + b] = zero, zero
     for _ in range(n):
         for b in range(size):
             x = values[target + b]
             values[b], values[S + b] = max(values[b], x), min(values[S + b], x)
-            values[target + b] = max(x, 0.0)
+            values[target + b] = max(x, zero)
         target += S
     for b in range(size):  # what is dropped might count after all
-        bits[suspect + b] |= -values[S + b] > NEGLIGIBLE_SHARE * values[b]
+        bits[suspect + b] |= -values[S + b] > negligible * values[b]
 
 
 @inner
 def mark(values, bits, left, n, suspect, size):
     """What may have lost a part to underflow."""
+    lowest = values.dtype.type(LOWEST[values.itemsize // 8])
     for _ in range(n):
         for b in range(size):
-            bits[suspect + b] |= values[left + b] < SMALLEST
+            bits[suspect + b] |= values[left + b] < lowest
         left += S
 
 
 @inner
 def divide(values, target, left, right, n, size):
     """Ratios of flows to values."""
+    zero = values.dtype.type(0.0)
     for _ in range(n):
         for b in range(size):
             y = values[right + b]
-            values[target + b] = values[left + b] / y if y > 0.0 else 0.0
+            values[target + b] = values[left + b] / y if y > zero else zero
         target += S
         left += S
         right += S
@@ -297,13 +311,13 @@ def divide(values, target, left, right, n, size):
 @inner
 def dot(values, edges, left, right, K, P, w, size):
     """Sums over the rows for every pair of units, two by four, and what is left one by one."""
-    whole_k, whole_p = K - K % TWO, P - P % FOUR
+    whole_k, whole_p, zero = K - K % TWO, P - P % FOUR, values.dtype.type(0.0)
     for k in range(K):
         l, i = left + k * S, w + k * P
         if k < whole_k and k % TWO == ZERO:
             for p in range(ZERO, whole_p, FOUR):
                 r, j = right + p * S, i + p
-                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = zero
                 for b in range(size):
                     x0, x1 = values[r + b], values[r + S + b]
                     x2, x3 = values[r + S2 + b], values[r + S3 + b]
@@ -333,7 +347,7 @@ def dots(values, edges, offsets, left, right, m, w, x, y, size):
 @inner
 def dot_one(values, left, right, size):
     """The same for a pair."""
-    total = 0.0
+    total = values.dtype.type(0.0)
     for b in range(size):
         total += values[left + b] * values[right + b]
     return total
@@ -342,16 +356,17 @@ def dot_one(values, left, right, size):
 @inner
 def count(values, codes, counts, offsets, left, n, m, x, code, size):
     """Flows of inputs, one code for each row; two units at a time, since additions to one place wait for each other."""
+    zero = values.dtype.type(0.0)
     for p in range(ZERO, n, TWO):
         t, u, right = offsets[x + p], offsets[x + p], NOWHERE
         if p + ONE < n:
             u, right = offsets[x + p + ONE], left + S
         if m == BINARY and codes[code + HOLES] == 0:
-            a0 = a1 = b0 = b1 = 0.0
+            a0 = a1 = b0 = b1 = zero
             for b in range(size):
                 is_one, y, z = codes[code + b] == 1, values[left + b], values[right + b]
-                a0, a1 = a0 + (0.0 if is_one else y), a1 + (y if is_one else 0.0)
-                b0, b1 = b0 + (0.0 if is_one else z), b1 + (z if is_one else 0.0)
+                a0, a1 = a0 + (zero if is_one else y), a1 + (y if is_one else zero)
+                b0, b1 = b0 + (zero if is_one else z), b1 + (z if is_one else zero)
             counts[t] += a0
             counts[t + ONE] += a1
             counts[u] += b0
@@ -373,7 +388,8 @@ def enter(values, bits, target, left, suspect, size):
 
 @inner
 def scale(values, bits, target, left, powers, n, size):
-    """Powers down to 2**-2044: beyond them every product is 0 anyway."""
+    """Powers in two factors: beyond their range every product is 0 anyway."""
+    bit, bias = EXPONENT_BIT[values.itemsize // 8], BIAS[values.itemsize // 8]
     for b in range(size):
         bits[b] = 0
     for _ in range(n):
@@ -381,8 +397,10 @@ def scale(values, bits, target, left, powers, n, size):
             bits[b] += bits[powers + b]
         powers += S
     for b in range(size):
-        power = max(-2044, min(bits[b], 2046))
-        bits[b], bits[S + b] = (1023 + (power >> 1)) << 52, (1023 + power - (power >> 1)) << 52
+        power = max(2 - 2 * bias, min(bits[b], 2 * bias))
+        half = power >> 1
+        bits[b], bits[S + b] = (bias + half) << bit, (bias + power - half) << bit
+    for b in range(size):
         values[target + b] = values[left + b] * values[b] * values[S + b]
 
 

@@ -24,10 +24,10 @@ class Packed(NamedTuple):
     region: Ints  # (inner regions, 7)
     child: Ints  # (children, 6)
     unit: Ints  # unit of the child that each product takes, child by child
-    weights: Floats  # dense (K, P) row-major or CSR data, region by region
+    weights: Any  # float64 or float32, dense (K, P) row-major or CSR data, region by region
     columns: Ints  # CSR column of each entry of `weights`, also in dense regions
     row_pointer: Ints  # CSR row pointers, K + 1 of each region, from 0
-    tables: Floats  # (K, C + 1) row-major, variable by variable
+    tables: Any  # the same, (K, C + 1) row-major, variable by variable
     table_start: Ints  # (V,) where the table of each variable starts
     categories: Ints  # (V,)
     rescale: Ints  # (children,) what to do after multiplying the child in
@@ -39,6 +39,13 @@ class Packed(NamedTuple):
 def num_inputs(packed: Packed) -> Ints:
     """(V,) input units of each variable."""
     return np.diff(packed.table_start, append=len(packed.tables)) // (packed.categories + 1)
+
+
+def table_of(packed: Packed, v: int, num_units: int) -> Any:
+    """(K, C + 1) the table of a variable."""
+    start = packed.table_start[v]
+    table = packed.tables[start : start + num_units * (packed.categories[v] + 1)]
+    return table.reshape(num_units, -1)
 
 
 def table_rows(packed: Packed) -> tuple[Ints, Bools]:

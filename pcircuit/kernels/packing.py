@@ -26,13 +26,33 @@ from pcircuit.kernels.packed import (
     table_rows,
     weight_rows,
 )
-from pcircuit.kernels.rescaling import with_plan
+from pcircuit.kernels.rescaling import with_plan, with_plan_for
 from pcircuit.regions import Categorical, check_weights
+
+SMALLEST = 2.0**-100  # positive parameter of a circuit that is evaluated in float32
 
 
 def pack(circuit: Circuit) -> Packed:
     """The packed form of a circuit, made once and kept with it."""
     return derived(circuit, "packed", lambda: _pack(circuit))
+
+
+def packed_as(circuit: Circuit, dtype: str) -> Packed:
+    """The same with parameters as "float64" or "float32"; float64 also where float32 could not hold them."""
+    if dtype == "float64" or not (circuit.is_normalized and circuit.is_categorical):
+        return pack(circuit)
+    return derived(circuit, dtype, lambda: in_float32(pack(circuit)))
+
+
+def in_float32(packed: Packed, like: Packed | None = None) -> Packed:
+    """Parameters as float32, unchanged where one is too small; with the plan of another packed form if it holds."""
+    parts = packed.weights, packed.tables
+    if any(0.0 < np.min(part, initial=1.0, where=part > 0) < SMALLEST for part in parts):
+        return packed
+    weights, tables = (part.astype(np.float32) for part in parts)
+    if like is None or like.weights.dtype != np.float32:
+        return with_plan(packed._replace(weights=weights, tables=tables))
+    return with_plan_for(like._replace(weights=weights, tables=tables))
 
 
 def _pack(circuit: Circuit) -> Packed:

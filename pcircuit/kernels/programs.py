@@ -45,7 +45,7 @@ from pcircuit.kernels.packed import (
     Packed,
     weight_rows,
 )
-from pcircuit.kernels.rescaling import LIFT_HERE, NO_RESCALE
+from pcircuit.kernels.rescaling import LIFT_HERE, LIFT_RISKY, NO_RESCALE
 
 (
     LOOK_UP,
@@ -145,7 +145,7 @@ class _Writer:
             left, step = target, STRIDE
             if how != NO_RESCALE:
                 self.write(RESCALE, target, powers[c], 0, P, how)
-                lifted |= how >= LIFT_HERE
+                lifted |= how in (LIFT_HERE, LIFT_RISKY)
         if lifted:
             self.write(DROP, first, 0, 0, P)
 

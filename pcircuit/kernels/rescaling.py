@@ -4,6 +4,8 @@ The passes work with likelihoods, not logarithms, and the likelihood of a large 
 So at some places of the pass ("rescale points") each row's products are multiplied by the power of two that brings
 the largest of them to [1, 2), and the exponent is added up separately.
 
+All limits are named for float64, and have smaller twins for float32 (`Limits`).
+
 Where this is needed is known in advance.  Let the floor of a region be a lower bound on log2 of every positive
 value it can show, counted from the last rescaling.  Multiplying a child in lowers it by the child's floor, a
 weighted sum by log2 of the smallest positive weight, and a rescale point is put wherever it would pass LOWEST.
@@ -15,7 +17,7 @@ underflow before the next rescale point.  What is done about it depends on the w
   tree fitted with a pseudocount), a product that much smaller than the largest adds nothing to any sum.  It is replaced
   by 2**AFTER_RESCALE, which is more than it is, and marked by a minus sign, which multiplying cannot remove.  If it is
   still below 2**NEGLIGIBLE of the largest product when all children are in, it is dropped: every sum keeps 60 bits.  If
-  not, the row is suspect.
+  not, the row is suspect.  Where all children are in, and nothing is marked, what is small may stay as it is.
 * Elsewhere a row with such a value is suspect at once.
 
 Suspect rows are evaluated again with one logarithm per unit (`inference.log_domain`).  At a "risky" place, where one
@@ -24,6 +26,8 @@ one.  Where even the largest product is below 2**RISKY_TOP there, others may hav
 they are not 2**AFTER_RESCALE times smaller: such a row is suspect.  So no positive contribution that counts is ever
 lost unnoticed, and rows that need logarithms are the only ones that pay.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,26 +43,32 @@ from pcircuit.kernels.packed import (
     Packed,
 )
 
-LOWEST = -960.0  # log2 of what must stay representable; normal double precision ends at -1022
-AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled row may hold
-LEAST_WEIGHT = -100.0  # log2 of the smallest weight of a mixing region
-NEGLIGIBLE = -164.0  # log2: LEAST_WEIGHT less 64 bits
-LEAST_DENSITY = (
-    -520.0
-)  # log2 of the smallest entry of tables that densities fill: a product with it is marked as
-# lost beside any that is 2**AFTER_RESCALE or more
-RECOVERED = (
-    -200.0
-)  # log2: a marked product above this, before all children are in, is no longer surely negligible
-RISKY_TOP = (
-    -1022.0 - AFTER_RESCALE
-)  # log2: from here on what is below normal numbers is below 2**AFTER_RESCALE, too
-NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY = range(5)
+
+class Limits(NamedTuple):
+    """Logarithms to base 2 of what decides where numbers of one kind are rescaled."""
+
+    lowest: float  # what must stay representable; normal numbers end at -1022 and -126
+    after_rescale: float  # the smallest positive value that a rescaled row may hold
+    negligible: float  # LEAST_WEIGHT less the digits that a sum keeps
+    least_weight: float  # the smallest weight of a mixing region
+    risky_top: int  # from here on what is below normal numbers is below AFTER_RESCALE, too
+
+
+FLOAT64 = Limits(-960.0, -256.0, -164.0, -100.0, -1022 + 256)
+FLOAT32 = Limits(-116.0, -68.0, -54.0, -28.0, -126 + 68)
+LEAST_DENSITY = -520.0  # of the tables that densities fill: a product with it is marked as lost
+NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY, LAST_HERE = range(6)
 MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan
+
+
+def limits_of(packed: Packed) -> Limits:
+    """The limits of the numbers that its parameters are stored in."""
+    return FLOAT32 if packed.weights.dtype == np.float32 else FLOAT64
 
 
 def with_plan(packed: Packed) -> Packed:
     """`packed` with rescale points for its parameters."""
+    limits = limits_of(packed)
     floors = _floors(packed) * MARGIN
     tables, weights = (
         floors[: len(packed.table_start)].tolist(),
@@ -78,17 +88,20 @@ def with_plan(packed: Packed) -> Packed:
             [
                 tables[variables[c]] if is_leaf[c] else shown[sources[c]]
                 for c in range(first, first + arity)
-            ]
+            ],
+            limits,
         )
         if is_mixing:
-            points = [
-                point if point == NO_RESCALE else point + LIFT_HERE - RESCALE_HERE
-                for point in points
-            ]
+            if points[-1] != NO_RESCALE:  # a sum has its share of the largest product
+                floor = 0.0
+            if points[-1] == sum(points) == RESCALE_HERE:
+                points[-1] = LAST_HERE
+            else:
+                points = [point and point + LIFT_HERE - RESCALE_HERE for point in points]
         rescale += points
         floor += weight
-        check_sums.append(floor < LOWEST)
-        shown.append(max(floor, LOWEST))
+        check_sums.append(floor < limits.lowest)
+        shown.append(max(floor, limits.lowest))
     return packed._replace(
         rescale=np.array(rescale, dtype=np.int64),
         check_sums=np.array(check_sums, dtype=bool),
@@ -110,7 +123,7 @@ def _mixing(packed: Packed) -> Bools:
     if not len(packed.region):
         return np.zeros(0, dtype=bool)
     smallest = _smallest(packed.weights, packed.region[:, WEIGHT])
-    return (packed.region[:, SPARSE] == 0) & (smallest >= 2.0**LEAST_WEIGHT)
+    return (packed.region[:, SPARSE] == 0) & (smallest >= 2.0 ** limits_of(packed).least_weight)
 
 
 def _floors(packed: Packed) -> Floats:
@@ -124,21 +137,21 @@ def _floors(packed: Packed) -> Floats:
     )
 
 
-def _rescale_points(steps: list[float]) -> tuple[list[int], float]:
+def _rescale_points(steps: list[float], limits: Limits) -> tuple[list[int], float]:
     """What to do after multiplying in each child, given the children's floors; and the floor of the products."""
-    rescale, floor = [NO_RESCALE] * len(steps), 0.0
-    if sum(steps) >= 0.5 * LOWEST:
+    rescale, floor, lowest = [NO_RESCALE] * len(steps), 0.0, limits.lowest
+    if sum(steps) >= 0.5 * lowest:
         return rescale, sum(steps)
     for a, step in enumerate(steps):
-        if a and floor + step < LOWEST and rescale[a - 1] == NO_RESCALE:
-            rescale[a - 1], floor = RESCALE_HERE, AFTER_RESCALE
+        if a and floor + step < lowest and rescale[a - 1] == NO_RESCALE:
+            rescale[a - 1], floor = RESCALE_HERE, limits.after_rescale
         floor += step
-        if floor < LOWEST:  # this factor alone may underflow
-            rescale[a], floor = RESCALE_RISKY, AFTER_RESCALE
+        if floor < lowest:  # this factor alone may underflow
+            rescale[a], floor = RESCALE_RISKY, limits.after_rescale
     if (
-        floor < 0.5 * LOWEST and rescale[-1] == NO_RESCALE
+        floor < 0.5 * lowest and rescale[-1] == NO_RESCALE
     ):  # leave room for the siblings in the parent's products
-        rescale[-1], floor = RESCALE_HERE, AFTER_RESCALE
+        rescale[-1], floor = RESCALE_HERE, limits.after_rescale
     return rescale, floor
 
 

@@ -1,6 +1,6 @@
 """Memory in which a program works: a group of tiles of rows, and the codes of their evidence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from pcircuit.kernels.programs import (
 )
 
 T = TypeVar("T")
+NO_SUMS = np.empty(0)  # of a pass that has none
 GROUP_CODES, MOST_TILES = 200_000, 16  # entries of a group, so that they stay in the cache; tiles
 BLOCK_CODES = 2_000_000  # entries where a program has parts, which read few columns at a time
 WORK = ("root_work", "unit_work", "flow_work")  # kinds of work spaces that circuits keep
@@ -36,8 +37,8 @@ class Work(NamedTuple):
     categories: Any  # (V,) uint16
     rows: Any  # (tiles * step, V) uint16, the evidence as it comes
     codes: Any  # (tiles, V, STRIDE) uint16, C where missing
-    values: Floats  # of all units
-    own: Floats  # (tiles, own units, STRIDE) the same memory, what tiles have of their own
+    values: Any  # float64 or float32, of all units
+    own: Any  # (tiles, own units, STRIDE) the same memory, what tiles have of their own
     loaded: list[int]  # which rows of the data are there
 
     def of_rows(self, unit: int, rows: int) -> Floats:
@@ -53,15 +54,20 @@ class Work(NamedTuple):
             self.own[tiles, WEIGHTS, :rest] = weights[whole:]
 
     def run(
-        self, packed: Packed, rows: int, edges: Floats, counts: Floats
+        self,
+        packed: Packed,
+        rows: int,
+        edges: Floats = NO_SUMS,
+        counts: Floats = NO_SUMS,
+        table: Any = None,
     ) -> tuple[Floats, Ints, Ints]:
         """Run the program for so many loaded rows; returns values of the root, powers of two, suspect rows.
 
-        Shapes: edges (numbers of the program,), counts (numbers of the program,).
+        Shapes: edges (numbers of the program,), counts (numbers of the program,), table (rows * units that are read,).
         """
         from pcircuit.kernels.operations import run
 
-        program, bits = self.program, self.values.view(np.int64)
+        program, bits = self.program, self.values.view(f"i{self.values.itemsize}")
         common, own = program.common * STRIDE, program.own * STRIDE
         self.own[: -(-rows // self.step), (EXPONENT, SUSPECT)] = 0.0
         suspects = common + SUSPECT * STRIDE
@@ -72,12 +78,13 @@ class Work(NamedTuple):
             packed.tables,
             edges,
             counts,
+            self.values[:0] if table is None else table,
             self.codes.reshape(-1),
             self.values,
             bits,
             np.array(sizes, dtype=np.uint64),
         )
-        exponents = self.of_rows(EXPONENT, rows).view(np.int64)
+        exponents = self.of_rows(EXPONENT, rows).view(bits.dtype)
         return self.of_rows(ROOT, rows), exponents, np.flatnonzero(self.of_rows(SUSPECT, rows))
 
     def load(self, circuit: Circuit, data: Evidence, start: int, stop: int) -> None:
@@ -102,11 +109,12 @@ def new_work(circuit: Circuit, packed: Packed, program: Program, most_bytes: flo
     """A group for a program; a tile's values take no more than `most_bytes`, if half a tile does."""
     V = circuit.num_variables
     width = -(-V // 4) * 4
-    step = TILE_ROWS if 8 * program.units * TILE_ROWS <= most_bytes else TILE_ROWS // 2
+    size = packed.weights.itemsize * program.units * TILE_ROWS
+    step = TILE_ROWS if size <= most_bytes else TILE_ROWS // 2
     in_parts = len(program.ends) > 1
     most = (BLOCK_CODES, program.together) if in_parts else (GROUP_CODES, MOST_TILES)
     tiles = int(np.clip(most[0] // V // step, 1, most[1]))
-    values = _aligned((program.common + program.own * tiles) * STRIDE)
+    values = _aligned((program.common + program.own * tiles) * STRIDE, packed.weights.dtype)
     values[ONES * STRIDE : (ONES + 1) * STRIDE] = 1.0
     own = values[program.common * STRIDE :].reshape(tiles, program.own, STRIDE)
     rows = np.zeros((tiles * step, width), dtype=np.uint16)
@@ -136,8 +144,35 @@ def borrow(free: list[Work], program: Program, make: Callable[[], Work]) -> Work
     return work if work.program is program else make()
 
 
-def _aligned(size: int) -> Floats:
+def groups(
+    circuit: Circuit,
+    packed: Packed,
+    program: Program,
+    data: Evidence,
+    rows: tuple[int, int],
+    free: list[Any],
+    most_bytes: float,
+    *,
+    same_rows: bool = False,
+) -> Iterator[tuple[Work, int, int]]:
+    """Yield a work space with lo..hi of the rows loaded, lo and hi, one group after the other.
+
+    `same_rows`: the work spaces that are free have seen no other data.
+    """
+    work = borrow(free, program, lambda: new_work(circuit, packed, program, most_bytes))
+    start, stop = rows
+    for lo in range(start, stop, len(work.rows)):
+        hi = min(lo + len(work.rows), stop)
+        if not same_rows or work.loaded != [lo, hi]:
+            work.load(circuit, data, lo, hi)
+            work.loaded[:] = lo, hi
+        yield work, lo, hi
+    free.append(work)
+
+
+def _aligned(size: int, dtype: Any) -> Any:
     """(size,) zeros that begin at a cache line."""
-    array = np.zeros(size + LINE // 8)
-    skipped = -array.__array_interface__["data"][0] % LINE // 8
+    each = LINE // dtype.itemsize
+    array = np.zeros(size + each, dtype)
+    skipped = -array.__array_interface__["data"][0] % LINE // dtype.itemsize
     return array[skipped : skipped + size]

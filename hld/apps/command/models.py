@@ -6,6 +6,8 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from hld.answers.column_shifts import percent
 from hld.answers.models import compare_models
 from hld.apps.command.output import (
@@ -31,6 +33,7 @@ from hld.tables.drawing import draw_rows
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import calendar_columns
 from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
+from hld.tables.shown_names import listed
 from hld.testing.planning.of_tables import plan as planned
 from pcircuit.io.archive import distinct_names
 from pcircuit.io.whole_file import replace_file
@@ -42,7 +45,7 @@ MOST = 8  # columns that are named
 
 def fit(args: argparse.Namespace) -> int:
     """Learn a table and write the model file."""
-    target = check_output(args.output, (args.table, args.schema))
+    target, given = check_output(args.output, (args.table, args.schema)), _schema(args)
     detector = HLDDetector(
         num_latents=args.num_latents,
         num_epochs=args.num_epochs,
@@ -53,7 +56,7 @@ def fit(args: argparse.Namespace) -> int:
         rng=args.seed,
         metric=args.metric,
         covariates=args.covariates,
-        schema=(given := _schema(args)),
+        schema=given,
     )
     options = reading_options(args)
     # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
@@ -85,25 +88,18 @@ def fit(args: argparse.Namespace) -> int:
 
 def _schema(args: argparse.Namespace) -> Any:
     """What is known of the columns before the table is read; None for nothing."""
-    given = None if args.schema is None else _read_schema(args.schema)
+    given = () if args.schema is None else _read_schema(args.schema).columns
     dates = [column for name in args.calendar or () for column in calendar_columns(name)]
-    if not dates and not args.drop:
-        return given
-    known = () if given is None else given.columns
-    left_out = [
-        ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop
-    ]  # batches may have them
-    about: dict[str, Any] = {}
-    for column in (*known, *left_out, *dates):
-        about[column.name] = column  # what is said last holds
-    return TableSchema(tuple(about.values()))
+    # batches may have columns that are not read
+    left_out = [ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop]
+    about = {one.name: one for one in (*given, *left_out, *dates)}  # what is said last holds
+    return TableSchema(tuple(about.values())) if about else None
 
 
 def _kinds(args: argparse.Namespace, given: Any) -> dict[str, str]:
     """What columns are said to be."""
-    known = () if given is None else given.columns
     return {
-        **{one.name: one.kind for one in known},
+        **{one.name: one.kind for one in (() if given is None else given.columns)},
         **dict.fromkeys(args.continuous or (), "continuous"),
         **dict.fromkeys(args.categorical or (), "categorical"),
     }
@@ -114,9 +110,7 @@ def _read_schema(path: Any) -> Any:
     try:
         with open(path, encoding="utf-8-sig") as file:
             return TableSchema.from_dict(json.load(file, object_pairs_hook=distinct_names))
-    except RecursionError:
-        raise ValueError(f"cannot read the schema {path!r}: it is nested too deeply") from None
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ValueError(f"cannot read the schema {path!r}: {error}") from None
 
 
@@ -217,20 +211,15 @@ def sample(args: argparse.Namespace) -> int:
 
 def _warn_of_empty(columns: tuple[Any, ...], rows: Any) -> None:
     """Warn of columns with many empty cells, which would be taken for missing; not of those that training had empty."""
-    counts = {
-        column.name: sum(cell is None for cell in cells)
-        for column, cells in zip(columns, rows.T, strict=True)
-        if getattr(column, "levels", None) != ()
-    }
+    least = max(LEAST_EMPTY, MANY_EMPTY * len(rows))
+    counts = zip(columns, np.equal(rows, None).sum(axis=0), strict=True)
     empty = [
-        f"{name!r} ({100 * count / len(rows):.0f}%)"
-        for name, count in counts.items()
-        if count >= max(LEAST_EMPTY, MANY_EMPTY * len(rows))
+        one.name for one, count in counts if count >= least and getattr(one, "levels", None) != ()
     ]
     if empty:
         warnings.warn(
             "rare levels and new ones, of which the model holds no text, are drawn as empty cells: in "
-            f"{', '.join(empty[:MOST])}{' and others' if len(empty) > MOST else ''}",
+            f"{listed(empty, MOST)}",
             UserWarning,
             stacklevel=3,
         )

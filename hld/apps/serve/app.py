@@ -29,7 +29,6 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 import pcircuit
-from hld.answers.for_programs import plain_json
 from hld.answers.reports.page import STYLE
 from hld.apps.serve.guard import Guard
 from hld.apps.serve.limits import Limits, Refusal, refusal_of
@@ -285,7 +284,7 @@ def _refusal(refusal: Refusal) -> Response:
 
 
 def _json(value: Any, status: int = 200, headers: dict[str, Any] | None = None) -> Response:
-    return Response(json_bytes(plain_json(value)), status, headers, "application/json")
+    return Response(json_bytes(value), status, headers, "application/json")
 
 
 def _html(text: str, policy: str) -> Response:

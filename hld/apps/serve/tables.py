@@ -7,6 +7,7 @@ that the model does not know are not looked at.
 JSON is {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}, ...]}, with plain cells or null.
 """
 
+import contextlib
 import io
 import itertools
 import json
@@ -19,7 +20,7 @@ from hld.apps.serve.limits import Limits, Refusal, check_time
 from hld.tables.factored import object_cells, whole_cells
 from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.text_cells import Texts, as_fitted, mark_of_rows, text_rows
+from hld.tables.files.text_cells import PLAIN_LINES, Texts, as_fitted, mark_of_rows, text_rows
 from hld.tables.times import TIMES, as_seconds
 from hld.testing.summaries.summary import BatchSummary
 from pcircuit.io.archive import distinct_names
@@ -90,10 +91,17 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     _bounded(len(rows), len(names), limits, most)
     # the first number with a comma may come late
     decimal = mark_of_rows(rows, dialect, fitted_columns(encoder, names)) or dialect.decimal
-    return (
-        lambda name, cells, fitted: as_fitted(Texts(cells), fitted, decimal, MISSING),
-        dict(zip(names, zip(*rows, strict=True), strict=True)),
-    )
+
+    def read(name: str, cells: tuple[str, ...], fitted: Any) -> Any:
+        lines = "\n".join(cells)
+        is_plain = PLAIN_LINES.fullmatch(lines) and lines.count("\n") == len(cells) - 1
+        if is_plain and fitted is not None and fitted.kind == "continuous":  # as most columns are
+            with contextlib.suppress(ValueError):
+                numbers = lines.replace(decimal, ".").split("\n")
+                return np.array([float(one or "nan") for one in numbers])
+        return as_fitted(Texts(cells), fitted, decimal, MISSING)
+
+    return read, dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
 def _json_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[Any, ...]:
@@ -139,7 +147,8 @@ def _column_of_json(name: str, cells: list[Any], fitted: Any) -> np.ndarray:
 
 def _check_readable(name: str, column: Any, fitted: Any) -> None:
     """Refuse a column (n,) with cells of which none is of the type of training: that is no shift."""
-    if fitted is None or fitted.kind == "categorical":
+    is_of_numbers = getattr(column, "dtype", None) == np.float64
+    if fitted is None or fitted.kind == "categorical" or is_of_numbers:
         return
     cells = [one for one in whole_cells(column).tolist() if one not in (None, "") and one == one]
     if fitted.kind in TIMES:

@@ -56,7 +56,7 @@ def judge(
     # the effect is that of all tests, also where they are not shown
     answer |= {"effect": result.effect, "effect_interval": result.effect_interval}
     return Verdict(
-        json_bytes(plain_json(answer)),
+        json_bytes(answer),
         result.pvalue,
         result.reject,
         result.num_samples,
@@ -116,4 +116,8 @@ def warm_up(model: LoadedModel | Stored, limits: Limits) -> None:
 
 def json_bytes(value: Any) -> bytes:
     """A value as JSON in ASCII: names of columns may hold halves of characters, which UTF-8 has not."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    how: dict[str, Any] = {"allow_nan": False, "separators": (",", ":")}
+    try:
+        return json.dumps(value, default=plain_json, **how).encode()
+    except ValueError:  # not a number, or infinite
+        return json.dumps(plain_json(value), **how).encode()

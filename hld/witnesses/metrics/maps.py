@@ -77,7 +77,7 @@ import numpy as np
 
 import pcircuit
 from hld.features.linear_maps import Scaled, SparseRows, Stretched, Window
-from hld.references.factors import pivoted_factor
+from hld.references.covariances import pivoted_factor
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from pcircuit.inference.densities import log_bounds
 from pcircuit.moments.leading import COARSE, leading_eigenpairs

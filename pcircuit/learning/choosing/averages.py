@@ -81,7 +81,7 @@ The ways to make the members of a mixture, so that they err differently.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -167,7 +167,7 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
         return None
     averages = _grown(averages, making)
     models = [
-        _flat(average.members, np.full(len(average.members), 1 / len(average.members)))
+        flat(average.members, np.full(len(average.members), 1 / len(average.members)))
         for average in averages
     ]
     logs = [average.logs for average in averages]
@@ -191,7 +191,7 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
         models.append(together)
         logs.append(log_likelihood(together, rows.held, n_jobs=rows.n_jobs))
     weights, mean = chosen_weights(np.array(logs), search.tolerance)
-    return _flat(models, weights) if mean - trial.best > search.tolerance else None
+    return flat(models, weights) if mean - trial.best > search.tolerance else None
 
 
 def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
@@ -347,16 +347,17 @@ def _least(way: Way, making: Making) -> float:
     return max(trial.best for trial in making.trials) if is_costly else -np.inf
 
 
-def _flat(models: Sequence[Circuit | Mixture], shares: Floats) -> Mixture:
-    """Circuits, and mixtures of circuits, as one mixture of circuits; without those of weight zero."""
-    circuits: list[Circuit] = []
-    weights: list[float] = []
-    for model, share in zip(models, shares.tolist(), strict=True):
-        if share > 0:
-            parts = model if isinstance(model, Mixture) else Mixture([model])
-            circuits += parts.circuits
-            weights += (share * parts.weights).tolist()
-    return Mixture(circuits, weights)
+def flat(models: Sequence[Circuit | Mixture], shares: Iterable[float]) -> Mixture:
+    """Circuits, and mixtures of circuits, as one mixture of circuits, each once; without those of weight zero."""
+    circuits: dict[int, Circuit] = {}
+    weights: dict[int, float] = {}
+    for model, share in zip(models, shares, strict=True):
+        parts = model if isinstance(model, Mixture) else Mixture([model])
+        for circuit, weight in zip(parts.circuits, share * parts.weights, strict=True):
+            if weight > 0:
+                circuits[id(circuit)] = circuit
+                weights[id(circuit)] = weights.get(id(circuit), 0.0) + float(weight)
+    return Mixture(list(circuits.values()), list(weights.values()))
 
 
 def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:

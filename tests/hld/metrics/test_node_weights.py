@@ -115,23 +115,20 @@ def rejections(n, T, seed, metric, count):
     return np.mean([test(batch).pvalue <= 0.1 for batch in batches])
 
 
-def test_lost_dependence_is_found_and_named():
+def test_lost_dependence_is_found():
     rng = np.random.default_rng(0)
     table = np.repeat(
         rng.integers(0, 2, (3000, 4)), 2, axis=1
     )  # columns 0, 1 alike, 2, 3 alike, ...
     table = np.where(rng.random(table.shape) < 0.05, 1 - table, table)
     detector = hld.HLDDetector(metric="score", num_epochs=30, num_resamples=99).fit(table[:2000])
-    found, first = [], []
+    found = []
     for trial in range(10):
         batch = table[2000 + 100 * trial : 2100 + 100 * trial].copy()
         assert detector.test(batch).pvalue > 1e-4
         batch[:, 5] = table[rng.integers(0, 2000, 100), 5]
-        result = detector.test(batch)
-        found.append(result.reject)
-        first.append({v for part in result.localize_dependences(top=1)[0].parts for v in part})
+        found.append(detector.test(batch).reject)
     assert sum(found) >= 9
-    assert sum(bool({4, 5} & variables) for variables in first) >= 9
 
 
 def test_rows_with_holes_say_nothing_and_the_others_still_count():
@@ -139,12 +136,8 @@ def test_rows_with_holes_say_nothing_and_the_others_still_count():
     batch = pcircuit.sample(CIRCUIT, 60, rng=5).astype(int)
     batch[:20, 2] = -1
     assert 0 < test(batch).pvalue <= 1
-    with pytest.raises(ValueError, match="the rows no holes"):
-        test(batch).localize_dependences()
     batch[:, 2] = -1
     assert test(batch).pvalue == 1.0
-    with pytest.raises(ValueError, match="the rows no holes"):
-        hld.HLDTest(CIRCUIT)(pcircuit.sample(CIRCUIT, 9, rng=0)).localize_dependences()
 
 
 def test_the_circuit_as_reference_is_refused():

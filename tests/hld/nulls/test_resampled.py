@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from hld.features.linear_maps import DenseRows, Scaled, Stretched, Window
-from hld.features.row_products import squared_distances
-from hld.laws import resampled
+from hld.features.linear_maps import DenseRows, Scaled, Stretched, Window, squared_distances
 from hld.laws.resampled import ResampledDistances
 from hld.references.rows import resampled_weights
 
@@ -46,25 +44,6 @@ def test_stretched_maps_and_windows_too(T, rng):
         metrics, resampled_weights(len(rows), T, 25, np.random.default_rng(1)) @ rows
     )
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13 * expected.max())
-
-
-@pytest.mark.parametrize("T", [2, 40, 900])
-def test_single_precision_is_enough(T, rng, monkeypatch):
-    """Far below the error of drawing, also where most of a row's length is taken away again by a whitened map."""
-    rows = rng.normal(size=(60, 100)) * 0.8 ** np.arange(100)
-    rows -= rows.mean(axis=0)
-    fine = Stretched(
-        "whitened", np.eye(100)[:, :40], 1 / np.sqrt(0.64 ** np.arange(40) + 1e-4), 100.0
-    )
-    metrics = (
-        Scaled("euclidean", np.ones(100)),
-        fine,
-        Scaled("standardized", 1e60 / rows.std(axis=0)),
-    )
-    expected = ResampledDistances(metrics, rows)(T, 25, np.random.default_rng(1))
-    monkeypatch.setattr(resampled, "IN_DOUBLE", 0)
-    found = ResampledDistances(metrics, rows)(T, 25, np.random.default_rng(1))
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_constant_rows_have_no_distance(rng):

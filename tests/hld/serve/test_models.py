@@ -52,18 +52,6 @@ def test_a_file_that_is_gone_is_told_of_once(shop, tmp_path, caplog):
     assert "not a regular file" in models.errors["orders"][1]
 
 
-def test_a_file_that_comes_back_as_it_was_has_no_error_any_more(shop, tmp_path):
-    """It was "kept", and said to be unreadable for ever."""
-    path = tmp_path / "orders.hld"
-    shutil.copy(shop["orders"], path)
-    models = Models({"orders": path})
-    os.replace(path, tmp_path / "away")
-    assert models.reload()["orders"].startswith("FileNotFoundError")
-    assert "orders" in models.errors
-    os.replace(tmp_path / "away", path)
-    assert (models.reload(only_changed=True), models.errors) == ({"orders": "kept"}, {})
-
-
 def tables():
     """A table with a column that is left out, one with parts of dates, and an array whose first column is left out."""
     rng = np.random.default_rng(0)

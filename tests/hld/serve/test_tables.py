@@ -283,21 +283,6 @@ def joined(parts):
     return ("[" + ", ".join(part.to_json() for part in parts) + "]").encode()
 
 
-def test_the_sum_of_an_array_is_the_summary_of_all_rows(parts, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_SUMMARIES", 3)  # as many as that are allowed
-    *some, whole = parts
-    found = read_summary(joined(some))
-    assert found.num_rows == 60
-    np.testing.assert_allclose(found.means, whole.means, rtol=1e-12)
-    for body in (
-        joined([whole]),
-        whole.to_json().encode(),
-        b"\xef\xbb\xbf" + whole.to_json().encode(),
-        b"\xef\xbb\xbf " + joined([whole]),
-    ):
-        assert read_summary(body) == whole
-
-
 @pytest.mark.parametrize(
     ("body", "words"),
     [

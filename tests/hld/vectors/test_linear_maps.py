@@ -13,9 +13,9 @@ from hld.features.linear_maps import (
     Window,
     read_map,
     seen_by,
+    squared_distances,
     widened,
 )
-from hld.features.row_products import squared_distances
 
 M = 6
 

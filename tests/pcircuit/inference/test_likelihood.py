@@ -307,6 +307,19 @@ def test_a_product_far_behind_is_dropped_only_where_it_adds_nothing(engine, reco
     assert upward(circuit, data)[3].all() == recovers
 
 
+def test_a_product_that_comes_back_little_by_little_is_not_lost(engine):
+    """It falls behind by 2**-300 and gains 2**10 with each of 60 variables: between rescale points little each time."""
+    rare, half, low = 2.0**-200, [0.5, 0.5 - 2.0**-200], [2.0**-11, 1 - 2.0**-11 - 2.0**-200]
+    ahead, behind = [*half, rare], [*low, rare]
+    regions = [InputRegion(v, [ahead, behind] if v < 30 else [behind, ahead]) for v in range(90)]
+    root = InnerRegion(np.repeat([[0], [1]], 90, axis=1), [[0.5, 0.5]])
+    circuit = Circuit(VTree.from_nested(list(range(90))), [*regions, root])
+    log_2 = np.log(2.0)
+    expected = np.logaddexp(-(1 + 30 + 60 * 11) * log_2, -(1 + 60 + 30 * 11) * log_2)
+    found = log_likelihood(circuit, np.zeros((1, 90), dtype=np.int64))
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
 @pytest.mark.parametrize("num_rows", [0, 1, 10**6, 10**9])
 def test_units_of_work_cover_all_rows_once_and_in_order(num_rows):
     for circuit in (zoo.circuits()["two_coins"], zoo.circuits()["rat_like"]):

@@ -19,7 +19,7 @@ from pcircuit import (
     node_likelihoods,
     overlap,
 )
-from pcircuit.inference.log_domain import input_values, log_flows, log_units, may_overflow
+from pcircuit.inference.log_domain import log_flows, log_units, may_overflow
 
 ZOO = zoo.all_circuits()
 
@@ -71,18 +71,6 @@ def test_a_missing_value_is_spread_as_the_unit_says_at_any_scale():
         counts, logs = log_flows(coin, np.array([[-1], [1]]), np.array([1.0, 2.0]))
         np.testing.assert_allclose(counts[0], [[0.25, 2.75, 0.0]], rtol=1e-12)
         np.testing.assert_allclose(logs, np.log(np.array([4.0, 3.0])) + np.log(scale), rtol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint8])
-def test_values_of_inputs_and_their_row_sums_where_missing(dtype):
-    region = InputRegion(
-        1, np.arange(1.0, 401.0).reshape(2, 200)
-    )  # of more categories than int8 counts to
-    data = np.array([[0, 0], [0, 1], [0, 100]], dtype=dtype)
-    np.testing.assert_array_equal(input_values(region, data), [[1, 2, 101], [201, 202, 301]])
-    if dtype != np.uint8:
-        missing = np.array([[0, -1]], dtype=dtype)
-        np.testing.assert_array_equal(input_values(region, missing)[:, 0], region.probs.sum(axis=1))
 
 
 LARGE = 1e300

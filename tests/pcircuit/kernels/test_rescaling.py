@@ -10,10 +10,10 @@ from pcircuit.kernels import rescaling
 from pcircuit.kernels.packed import ARITY, FIRST_CHILD, IS_LEAF, SOURCE, SPARSE, VARIABLE, WEIGHT
 from pcircuit.kernels.packing import pack
 from pcircuit.kernels.rescaling import (
-    AFTER_RESCALE,
+    FLOAT64,
+    LAST_HERE,
     LIFT_HERE,
     LIFT_RISKY,
-    LOWEST,
     MARGIN,
     NO_RESCALE,
     RESCALE_RISKY,
@@ -53,12 +53,15 @@ def test_lower_bounds_of_all_values_stay_above_the_lowest_between_rescale_points
             child = packed.child[c]
             step = leaves[child[VARIABLE]] if child[IS_LEAF] else shown[child[SOURCE]]
             floor += step
-            assert (floor < LOWEST) == (packed.rescale[c] in (RESCALE_RISKY, LIFT_RISKY))
-            if packed.rescale[c] != NO_RESCALE:
-                floor = AFTER_RESCALE
+            how = packed.rescale[c]
+            assert (floor < FLOAT64.lowest) == (how in (RESCALE_RISKY, LIFT_RISKY))
+            if how != NO_RESCALE:
+                floor = FLOAT64.after_rescale
+        if how >= LIFT_HERE:  # the largest product is at least 1, and each sum has a share of it
+            floor = 0.0
         floor += MARGIN * log2_smallest(weights_of(packed, r))
-        assert packed.check_sums[r] == (floor < LOWEST)
-        shown.append(max(floor, LOWEST))
+        assert packed.check_sums[r] == (floor < FLOAT64.lowest)
+        shown.append(max(floor, FLOAT64.lowest))
 
 
 @pytest.mark.parametrize("name", INNER)
@@ -68,11 +71,14 @@ def test_small_products_are_lifted_only_where_all_weights_are_large_enough(name)
         is_mixing = not row[SPARSE] and (weights_of(packed, r) >= 2.0**-100).all()
         points = packed.rescale[row[FIRST_CHILD] :][: row[ARITY]]
         assert ((points >= LIFT_HERE) == (is_mixing & (points != NO_RESCALE))).all()
+        assert not (points[:-1] == LAST_HERE).any()
+        assert not (points[:-1].any() and points[-1] == LAST_HERE)
 
 
 def test_all_kinds_of_rescale_points_occur():
     kinds = {name: set(pack(circuit).rescale.tolist()) for name, circuit in CIRCUITS.items()}
-    assert rescaling.LIFT_HERE in kinds["chain"] & kinds["hub"]
+    assert rescaling.LIFT_HERE in kinds["hub"]
+    assert rescaling.LAST_HERE in kinds["chain"]
     assert (
         rescaling.RESCALE_HERE
         in kinds["chain, zero weights"] & kinds["hub, zero weights"] & kinds["hub, sparse"]

@@ -5,7 +5,7 @@ import pytest
 from kernel_circuits import CIRCUITS, rows
 
 from pcircuit import Circuit, log_likelihood, mean_node_likelihoods, node_likelihoods
-from pcircuit.inference import flows, likelihood, unit_likelihoods
+from pcircuit.inference import flows, likelihood
 from pcircuit.kernels import programs, tile
 from pcircuit.kernels.packing import pack
 from pcircuit.kernels.programs import STRIDE
@@ -28,8 +28,7 @@ def small_tiles(monkeypatch):
             own=values[program.common * STRIDE :].reshape(own.shape),
         )
 
-    for module in (likelihood, flows, unit_likelihoods):
-        monkeypatch.setattr(module, "new_work", small)
+    monkeypatch.setattr(tile, "new_work", small)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
 
 

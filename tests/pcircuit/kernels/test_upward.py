@@ -20,7 +20,7 @@ from pcircuit import (
     mean_node_likelihoods,
     node_likelihoods,
 )
-from pcircuit.inference.likelihood import NO_SUMS, STACK_BYTES, upward
+from pcircuit.inference.likelihood import STACK_BYTES, upward
 from pcircuit.kernels.packing import pack
 from pcircuit.kernels.programs import evaluation
 from pcircuit.kernels.tile import new_work
@@ -65,7 +65,7 @@ def test_the_kernel_and_the_numpy_text_find_the_same_suspects(name, rng):
     packed = pack(circuit)
     work = new_work(circuit, packed, evaluation(packed), STACK_BYTES)
     work.load(circuit, data, 0, len(data))
-    roots, powers, found = work.run(packed, len(data), NO_SUMS, NO_SUMS)
+    roots, powers, found = work.run(packed, len(data))
     shown, _, exponents, suspect = upward(circuit, data)
     np.testing.assert_array_equal(found, np.flatnonzero(suspect))
     trusted = ~suspect
