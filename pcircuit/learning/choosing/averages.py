@@ -370,12 +370,9 @@ def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     """
     weights, mean = best_weights(logs, tolerance)
     kept = np.arange(len(logs))
-    while len(small := np.flatnonzero(weights < SMALL_SHARE / len(logs))):
-        without = (
-            np.delete(kept, place) for place in small[np.argsort(weights[small], kind="stable")]
-        )
-        fewer = next((some for some in without if _are_possible(logs[some])), None)
-        if fewer is None:
+    while weights.min() < SMALL_SHARE / len(logs):
+        fewer = np.delete(kept, weights.argmin())
+        if not _are_possible(logs[fewer]):
             break
         kept = fewer
         weights, mean = best_weights(logs[kept], tolerance)
