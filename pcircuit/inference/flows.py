@@ -443,29 +443,27 @@ def _split(
 ) -> list[Floats]:
     """Views of flat edge and input flows, one per region; inputs are stored variable by variable."""
     E = len(edges)
+    sizes = [
+        region.num_units * (region.leaves.num_statistics + missing_columns)
+        for region in circuit.inputs
+    ]
     return [
         inputs[part.start - E : part.stop - E] if region.is_input else edges[part]
-        for region, part in zip(
-            circuit.regions, region_slices(circuit, missing_columns), strict=True
-        )
+        for region, part in zip(circuit.regions, region_slices(circuit, sizes), strict=True)
     ]
 
 
-def region_slices(circuit: Circuit, missing_columns: int = 0) -> list[slice]:
-    """Where the parameters of each region are among all edges and inputs."""
+def region_slices(circuit: Circuit, leaf_sizes: list[int] | None = None) -> list[slice]:
+    """Where the parameters of each region are among all edges and inputs, of which a leaf has so many numbers."""
+    if leaf_sizes is None:
+        leaf_sizes = [one.num_units * one.leaves.num_statistics for one in circuit.inputs]
+    sizes = [region.num_weights for region in circuit.regions if not region.is_input]
+    ends = np.cumsum([*sizes, *leaf_sizes]).tolist()
     leaves = circuit.vtree.leaf_of()
     inner = np.setdiff1d(np.arange(circuit.num_regions), leaves)
-    parts: list[Any] = [None] * circuit.num_regions
-    end = 0
-    for r in [*inner.tolist(), *leaves.tolist()]:
-        region, start = circuit.regions[r], end
-        end += (
-            region.num_units * (region.leaves.num_statistics + missing_columns)
-            if region.is_input
-            else region.num_weights
-        )
-        parts[r] = slice(start, end)
-    return parts
+    slices = map(slice, [0, *ends[:-1]], ends)
+    places = dict(zip([*inner.tolist(), *leaves.tolist()], slices, strict=True))
+    return [places[r] for r in range(circuit.num_regions)]
 
 
 def downward(
