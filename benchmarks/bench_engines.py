@@ -2,9 +2,9 @@
 
     python -m benchmarks.bench_engines [session ...]
 
-CPU seconds from start to end, on one thread.  "Just below" and "just above" are sixty calls with a tenth fewer and a
-tenth more rows than `pcircuit.kernels.engine.SMALL_JOB` has NumPy seconds for.  The compilation cache is that of this
-checkout, filled by a run that does not count.
+CPU seconds from start to end, on one thread; "cold" is `auto` with an empty compilation cache.  "Just below" and "just
+above" are sixty calls with a tenth fewer and a tenth more rows than `pcircuit.kernels.engine.SMALL_JOB` has NumPy
+seconds for.  The compilation cache of the others is that of this checkout, filled by a run that does not count.
 """
 
 import argparse
@@ -73,8 +73,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sessions", nargs="*", help="parts of their names; all by default")
     options = parser.parse_args()
-    print(f"{machine()}\n\n| session | {' | '.join(ENGINES)} | auto / better |")
-    print("| :--- |" + " ---: |" * (len(ENGINES) + 1))
+    columns = *ENGINES, "auto / better", "cold", "cold - better"
+    print(f"{machine()}\n\n| session | {' | '.join(columns)} |")
+    print("| :--- |" + " ---: |" * len(columns))
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(pathlib.Path(folder, name)) for name in ("model.hld", "batch.csv")]
         chosen = {
@@ -91,14 +92,13 @@ def main() -> None:
                     cpu_seconds(program, paths, engine)
                 found.append(cpu_seconds(program, paths, engine))
             better = min(found[:2])
-            print(
-                f"| {name} | {' | '.join(f'{one:.2f}' for one in found)} "
-                f"| {found[2] / better:.2f} |",
-                flush=True,
-            )
+            with tempfile.TemporaryDirectory() as cache:
+                cold = cpu_seconds(program, paths, "auto", NUMBA_CACHE_DIR=cache)
+            found += [found[2] / better, cold, cold - better]
+            print(f"| {name} | {' | '.join(f'{one:.2f}' for one in found)} |", flush=True)
 
 
-def cpu_seconds(program: str, paths: list[str], engine: str) -> float:
+def cpu_seconds(program: str, paths: list[str], engine: str, **environment: str) -> float:
     """CPU seconds of a process, user and system."""
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", START + program, *paths],
@@ -107,6 +107,7 @@ def cpu_seconds(program: str, paths: list[str], engine: str) -> float:
             **os.environ,
             "PCIRCUIT_ENGINE": engine,
             "OPENBLAS_NUM_THREADS": "1",
+            **environment,
         },
     )
     _, status, usage = os.wait4(process.pid, 0)
