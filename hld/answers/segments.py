@@ -63,7 +63,7 @@ from hld.tables.cells import TIME_TYPES, Columns, plain_value, read_table, unmas
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
 from hld.tables.forms import exact_column
-from hld.tables.schemas.encoding import reports_of_parts
+from hld.tables.schemas.encoding import report_of
 from hld.tables.shown_names import in_one_line, listed, visible
 from hld.tables.times import in_iso, in_utc, is_missing, seconds_of_text, times_as_objects
 from pcircuit.arguments import check_choice, check_fraction
@@ -429,7 +429,7 @@ def judge_segments(
     codes, marks, starts = codes[order], marks[order], np.cumsum(sizes) - sizes
     rows, own_marks = np.split(codes, starts[1:]), np.split(marks, starts[1:])
     judged = np.split(values[order], starts[1:])
-    reports = reports_of_parts(encoder.columns, codes, marks, starts)
+    reports = [report_of(encoder.columns, *one) for one in zip(rows, own_marks, strict=True)]
     places = np.split(order, starts[1:])
     results = [
         judge(

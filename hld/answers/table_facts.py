@@ -12,16 +12,13 @@ from hld.answers.column_shifts import NewValues
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Held, Profile, profile_of, tree_edges
 from hld.references.group_statistics import Cells
-from hld.tables.cells import as_numbers
-from hld.tables.factored import whole_cells
 from hld.tables.schemas.counts import KeptValues
+from hld.tables.schemas.encoding import numbers_in
 from hld.tables.schemas.quality import data_quality
-from hld.tables.times import TIMES, as_seconds
 from hld.tables.values import is_binned, value_tables
 
 if TYPE_CHECKING:
     from hld.tables.cells import Columns
-    from hld.tables.schemas.columns import BinColumn
     from hld.tables.schemas.encoder import TableEncoder
     from hld.tables.schemas.encoding import EncodingReport
     from hld.tables.schemas.quality import ColumnQuality, DataQuality
@@ -41,7 +38,7 @@ def table_facts(
     edges = tree_edges(tree, encoder.num_categories)
     cells = cells_by_name(encoder, columns)
     numbers = [
-        numbers_of(column, cells[column.name])[rows] if is_binned(column) else None
+        numbers_in(column, cells[column.name])[rows] if is_binned(column) else None
         for column in encoder.columns
     ]
     return {
@@ -69,16 +66,6 @@ def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:
         {name: whole[:, v] for v, name in enumerate(names)}
         if encoder.by_name or encoder.derived
         else whole
-    )
-
-
-def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
-    """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds."""
-    cells = whole_cells(cells)
-    return (
-        as_seconds(cells, column.kind)[0]
-        if column.kind in TIMES
-        else as_numbers(cells, column.name)
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.answers.table_facts import cells_by_name, numbers_of
+from hld.answers.table_facts import cells_by_name
 from hld.detector.estimator import Estimator, sklearn_tags
 from hld.tables.cells import read_table
+from hld.tables.schemas.encoding import numbers_in
 from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.values import is_binned, value_tables
 
@@ -105,7 +106,7 @@ class CircuitDensity(Estimator):
         self.values_ = value_tables(
             encoder.columns,
             [
-                numbers_of(one, cells[one.name]) if is_binned(one) else None
+                numbers_in(one, cells[one.name]) if is_binned(one) else None
                 for one in encoder.columns
             ],
         )

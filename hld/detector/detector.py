@@ -593,14 +593,12 @@ class HLDDetector(Estimator):
         test, is_own = self.test_, self.judge_ is self.test_
         lines = [
             f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
-            self.encoder_.describe(),
+            str(self.schema_),
         ]
         if self.densities_ is not None:
             families = [type(region.leaves).__name__ for region in self.densities_.inputs]
             named = ", ".join(f"{families.count(one)} {one}" for one in dict.fromkeys(families))
             lines.append(f"likelihoods of densities, in columns: {named}")
-        for column in self.schema_.left_out:
-            lines.append(f"{column.name!r}: left out, {column.note or 'as the schema says'}")
         if not is_own:
             lines.append(
                 "against independent rows (`test_`), which is not how `test` judges (see below):"

@@ -45,7 +45,7 @@ MOST = 8  # columns that are named
 
 def fit(args: argparse.Namespace) -> int:
     """Learn a table and write the model file."""
-    target, given = check_output(args.output, (args.table, args.schema)), _schema(args)
+    target = check_output(args.output, (args.table, args.schema))
     detector = HLDDetector(
         num_latents=args.num_latents,
         num_epochs=args.num_epochs,
@@ -56,7 +56,7 @@ def fit(args: argparse.Namespace) -> int:
         rng=args.seed,
         metric=args.metric,
         covariates=args.covariates,
-        schema=given,
+        schema=_schema(args),
     )
     options = reading_options(args)
     # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
@@ -70,9 +70,8 @@ def fit(args: argparse.Namespace) -> int:
             max_rows=args.max_rows,
             seed=args.seed,
             is_series=args.order is not None,
-            kinds=_kinds(args, given),
         )
-    LOG.info("learning %d of %d rows", len(table), num_rows)
+    LOG.info("learning from %d rows", num_rows)
     detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
@@ -94,15 +93,6 @@ def _schema(args: argparse.Namespace) -> Any:
     left_out = [ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop]
     about = {one.name: one for one in (*given, *left_out, *dates)}  # what is said last holds
     return TableSchema(tuple(about.values())) if about else None
-
-
-def _kinds(args: argparse.Namespace, given: Any) -> dict[str, str]:
-    """What columns are said to be."""
-    return {
-        **{one.name: one.kind for one in (() if given is None else given.columns)},
-        **dict.fromkeys(args.continuous or (), "continuous"),
-        **dict.fromkeys(args.categorical or (), "categorical"),
-    }
 
 
 def _read_schema(path: Any) -> Any:

@@ -32,10 +32,17 @@ from typing import Any
 from hld.answers.for_programs import plain_json
 from hld.apps.command.output import send, step
 from hld.apps.command.reading import load_model, read_batch, reading_options
+from hld.tables.factored import Factored
 from hld.tables.files.byte_files import MARKS
-from hld.tables.files.dialect import Dialect, ReadOptions, encoding_of, find_dialect
+from hld.tables.files.dialect import (
+    Dialect,
+    ReadOptions,
+    encoding_of,
+    find_dialect,
+    mark_of_rows,
+)
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.text_cells import Texts, as_fitted, mark_of_rows, text_rows
+from hld.tables.files.text_cells import as_fitted, text_rows
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.quality import column_lines
 from hld.testing.sequential.monitor import Monitor, MonitorResult
@@ -194,8 +201,8 @@ def _blocks(
     rows = text_rows(every, dialect, NAME, has_header=options.has_header)
     dialect = replace(dialect, decimal=options.decimal or ".")
     while block := list(itertools.islice(rows, size)):
-        is_open = options.decimal is None and dialect.decimal == "."
-        if is_open and mark_of_rows(block, dialect, fitted) == ",":
+        is_open = options.decimal is None and dialect.separator != "," and dialect.decimal == "."
+        if is_open and mark_of_rows(block, dialect.names, fitted, options) == ",":
             dialect = replace(dialect, decimal=",")
         yield dialect, block
 
@@ -208,7 +215,9 @@ def _cells(
     fitted = fitted_columns(encoder, names)
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     return {
-        name: as_fitted(Texts(columns[name]), fitted.get(name), dialect.decimal, missing, stated)
+        name: as_fitted(
+            Factored.of(columns[name]), fitted.get(name), dialect.decimal, missing, stated
+        )
         for name in options.chosen(names, NAME)
     }
 
