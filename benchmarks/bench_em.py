@@ -1,8 +1,9 @@
 """What learning costs: an epoch of full-batch EM beside other engines.
 
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.bench_em [--quick] [--circuits NAME ...]
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.bench_em [--quick] [--circuits NAME ...] [--units K ...]
 
-prints a Markdown table.  Rates are rows per CPU second of one thread, next to those of `peers` in the same run.
+prints a Markdown table.  Rates are rows per CPU second of one thread, next to those of `peers` in the same run:
+JAX and PyTorch compute flows by differentiation.
 --quick: fewer repeats and rows, and no runs with 256 categories and 64 units.
 """
 
@@ -15,7 +16,7 @@ from pcircuit import fit_em, log_likelihood
 
 from . import peers
 from .grid_circuits import CIRCUITS, UNITS, batch_of, named_circuit
-from .measure import machine, median_time
+from .measure import machine, median_time, show
 
 
 def main():
@@ -24,17 +25,18 @@ def main():
     parser.add_argument(
         "--circuits", nargs="+", choices=CIRCUITS, default=CIRCUITS, help="circuits to measure"
     )
+    parser.add_argument("--units", nargs="+", type=int, default=UNITS, help="K of the circuits")
     options = parser.parse_args()
-    print(machine() + "\n")
+    print(f"{machine()}\n{peers.missing()}", flush=True)
     print("An epoch and an evaluation, one thread, rows per CPU second:\n")
     print(
-        "| circuit | K | epoch | evaluation | ratio | "
+        "| circuit | K | epoch | evaluation | ratio | epoch float32 | float32 / float64 | "
         + " | ".join(peers.PEERS)
-        + " | over the best |"
+        + " | float64 / best peer | float32 / best peer |"
     )
-    print("| :--- " + "| ---: " * (5 + len(peers.PEERS)) + "|")
+    print("| :--- " + "| ---: " * (8 + len(peers.PEERS)) + "|")
     for name in options.circuits:
-        for K in UNITS:
+        for K in options.units:
             if not (options.quick and K == 64 and name.startswith("byte")):
                 line_of_rates(name, K, options.quick)
     print("\n" + peers.NOTE)
@@ -54,21 +56,24 @@ def line_of_rates(name, K, quick):
         least=least,
         clock=time.process_time,
     )
-    times = []
-    fit_em(
-        circuit,
-        rows,
-        num_epochs=3 + 3 * repeats,
-        n_jobs=1,
-        callback=lambda *_: times.append(time.process_time()),
-    )
-    epoch = float(np.median(np.diff(times)))
+    epochs = {}
+    for dtype in peers.DTYPES:
+        times = []
+        fit_em(
+            circuit,
+            rows,
+            num_epochs=3 + 3 * repeats,
+            n_jobs=1,
+            dtype=dtype,
+            callback=lambda *_, times=times: times.append(time.process_time()),
+        )
+        epochs[dtype] = len(rows) / float(np.median(np.diff(times)))
     others = peers.em_rates(circuit, rows, quick=quick)
-    print(
-        f"| {name} | {K} | {len(rows) / epoch:,.0f} | {len(rows) / evaluation:,.0f} | {epoch / evaluation:.2f} "
-        f"| {peers.cells(others)} | {len(rows) / epoch / peers.best_of(others):.1f} |",
-        flush=True,
-    )
+    cells = [name, K, f"{epochs['float64']:,.0f}", f"{len(rows) / evaluation:,.0f}"]
+    cells += [f"{len(rows) / evaluation / epochs['float64']:.2f}", f"{epochs['float32']:,.0f}"]
+    cells += [f"{epochs['float32'] / epochs['float64']:.2f}", peers.cells(others)]
+    cells += [peers.over_best(epochs[dtype], others, dtype) for dtype in peers.DTYPES]
+    show(*cells)
 
 
 if __name__ == "__main__":

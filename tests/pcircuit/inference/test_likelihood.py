@@ -167,16 +167,6 @@ def test_weights_that_underflow_are_found(engine):
     np.testing.assert_allclose(log_likelihood(circuit, [[0, 0, 0]]), expected, rtol=1e-13)
 
 
-def test_impossible_rows_are_minus_infinity_and_never_nan(engine):
-    circuit = zoo.circuits()["deterministic"]
-    data = naive.states(circuit)
-    logs = log_likelihood(circuit, data)
-    impossible = naive.likelihood(circuit, data) == 0
-    assert impossible.any()
-    assert (logs[impossible] == -np.inf).all()
-    assert np.isfinite(logs[~impossible]).all()
-
-
 def with_regions_that_store_nothing(empty):
     """Two regions of two variables each below a third; CSR weights without entries in those that are named."""
     table, rare, regions = [[0.5, 0.5], [0.1, 0.9]], [[1e-250, 1 - 1e-250], [0.1, 0.9]], []
@@ -202,17 +192,6 @@ def test_regions_that_store_no_weight_are_zero(engine, empty):
     np.testing.assert_array_equal(log_likelihood(circuit, data), -np.inf)
     assert not any(flow.any() for flow in expected_flows(circuit, data).by_region(circuit))
     assert overlap(circuit, circuit) == 0.0
-
-
-def test_upward_shows_values_times_powers_of_two(rng):
-    circuit = zoo.independent(rng.dirichlet([1, 1], size=3000))
-    data = rng.integers(0, 2, size=(4, 3000))
-    shown, _, exponents, suspect = upward(circuit, data)
-    assert not suspect.any()
-    assert (exponents[-1] < -1000).all()
-    np.testing.assert_allclose(
-        np.log(shown[-1][0]) + np.log(2) * exponents[-1], log_likelihood(circuit, data), rtol=1e-13
-    )
 
 
 # -- input -----------------------------------------------------------------------------------------------------

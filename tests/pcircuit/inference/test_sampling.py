@@ -9,7 +9,6 @@ from fixed_uniforms import FixedUniforms
 from hypothesis import given
 from scipy.stats import binom
 
-import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, Mixture, StructureError, VTree, sample
 from pcircuit.inference import sampling
 
@@ -227,20 +226,6 @@ def test_unlikely_class_that_alone_is_possible():
     evidence[1, 800] = 0
     with pytest.raises(ValueError, match="`given` has probability zero at row 1"):
         sample(circuit, given=evidence)
-
-
-def test_circuits_of_many_regions_are_drawn_in_large_blocks(monkeypatch):
-    """Every block walks over all regions once, whatever its size: 75 rows of 40,000 regions were nearly all calls."""
-    sizes, circuit = [], pcircuit.rat_spn([2] * 5000, num_units=2, depth=3, rng=0)
-    draw = sampling._draw_rows
-    monkeypatch.setattr(
-        sampling,
-        "_draw_rows",
-        lambda tables, uniforms, rows: sizes.append(len(rows)) or draw(tables, uniforms, rows),
-    )
-    rows = sample(circuit, 1100, rng=0)
-    assert sizes == [1024, 76]
-    np.testing.assert_array_equal(rows[:80], sample(circuit, 80, rng=0))
 
 
 def test_longer_samples_begin_with_the_shorter(monkeypatch):

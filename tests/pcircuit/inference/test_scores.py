@@ -8,10 +8,9 @@ import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows, mean_score, scores
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, mean_score, scores
 from pcircuit.inference import scores as module
 from pcircuit.inference import scores as row_flows
-from pcircuit.inference.flows import region_slices
 from pcircuit.inference.scores import flows_of_rows
 
 STEP = 1e-4
@@ -164,22 +163,6 @@ def test_each_row_has_the_flows_of_enumeration(name, by_logarithms, monkeypatch,
             rtol=1e-11,
             atol=1e-13,
         )
-
-
-@pytest.mark.parametrize(
-    "name", ["irregular_csr", "nary", "mixed_categories", "unary", "one_region"]
-)
-def test_slices_are_the_places_in_all_flows(name, rng):
-    circuit = ZOO[name]
-    data = zoo.rows_with_holes(circuit, rng, 8)
-    flows = expected_flows(circuit, data)
-    every = np.concatenate([flows.edges, flows.inputs])
-    slices = region_slices(circuit)
-    assert sorted(i for part in slices for i in range(part.start, part.stop)) == list(
-        range(len(every))
-    )
-    for r, of_rows in flows_of_rows(circuit, data):
-        np.testing.assert_allclose(of_rows.sum(axis=1), every[slices[r]], rtol=1e-11, atol=1e-13)
 
 
 def test_rows_that_are_lost_in_the_linear_domain_are_done_again_and_no_others():

@@ -14,7 +14,6 @@ from pcircuit import (
     mean_node_likelihoods,
     node_likelihoods,
 )
-from pcircuit.inference import unit_likelihoods
 from pcircuit.inference.unit_likelihoods import KINDS, check_nodes
 
 ZOO = zoo.all_circuits()
@@ -65,19 +64,6 @@ def test_units_come_in_the_order_in_which_they_are_asked_for(engine):
     )
     assert node_likelihoods(circuit, data, nodes=[]).shape == (2, 0)
     assert mean_node_likelihoods(circuit, data, nodes=[]).shape == (0,)
-
-
-def test_blocks_of_rows_in_numpy_leave_out_none(monkeypatch, rng):
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    circuit = ZOO["nary"]
-    data = zoo.rows_with_holes(circuit, rng, 7)
-    expected = naive.node_values(circuit, data)
-    for block in (1, 3, 7):
-        monkeypatch.setattr(unit_likelihoods, "NUMPY_ROWS", block)
-        np.testing.assert_allclose(node_likelihoods(circuit, data), expected, rtol=1e-12)
-        np.testing.assert_allclose(
-            mean_node_likelihoods(circuit, data), expected.mean(axis=0), rtol=1e-12
-        )
 
 
 def test_likelihoods_of_rows_that_need_logarithms_are_no_logarithms(engine):
