@@ -6,8 +6,6 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from hld.answers.column_shifts import percent
 from hld.answers.models import compare_models
 from hld.apps.command.output import (
@@ -160,17 +158,15 @@ def diff(args: argparse.Namespace) -> int:
 
 def export(args: Any) -> int:
     """Write the file, or both."""
-    if args.c is None and args.onnx is None:
+    wanted = [path for path in (args.c, args.onnx) if path is not None]
+    if not wanted:
         raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")
-    targets = check_outputs(
-        [path for path in (args.c, args.onnx) if path is not None], [args.model]
-    )
+    targets = check_outputs(wanted, [args.model])
     detector, contents = load_model(args.model), []
-    if args.c is not None:
-        with step("writing C"):
+    with step(f"writing {' and '.join(wanted)}"):
+        if args.c is not None:
             contents.append(c_source(detector).encode("ascii"))
-    if args.onnx is not None:
-        with step("building the ONNX graph"):
+        if args.onnx is not None:
             contents.append(onnx_model(detector).SerializeToString())
     for path, content in zip(targets, contents, strict=True):
         with replace_file(path) as file:
@@ -195,16 +191,18 @@ def sample(args: argparse.Namespace) -> int:
             rng=args.seed,
         )
     _warn_of_empty(detector.encoder_.columns, rows)
-    write_rows(detector.encoder_.names, rows, output, args.sep or ",")
+    write_rows(detector.encoder_.names, rows, output)
     return 0
 
 
 def _warn_of_empty(columns: tuple[Any, ...], rows: Any) -> None:
     """Warn of columns with many empty cells, which would be taken for missing; not of those that training had empty."""
     least = max(LEAST_EMPTY, MANY_EMPTY * len(rows))
-    counts = zip(columns, np.equal(rows, None).sum(axis=0), strict=True)
+    counts = [sum(cell is None for cell in cells) for cells in rows.T]
     empty = [
-        one.name for one, count in counts if count >= least and getattr(one, "levels", None) != ()
+        one.name
+        for one, count in zip(columns, counts, strict=True)
+        if count >= least and getattr(one, "levels", None) != ()
     ]
     if empty:
         warnings.warn(

@@ -64,11 +64,7 @@ def monitor(args: argparse.Namespace) -> int:
     detector = load_model(args.model)
     encoder = detector.encoder_
     state, watch = _written(args.state), _monitor(detector, args)
-    was_alarm, result, differs = (
-        args.state is not None and _had_alarm(watch, args.state),
-        None,
-        dict[str, Any](),
-    )
+    was_alarm, result, differs = _had_alarm(watch, args.state), None, dict[str, Any]()
     options = reading_options(args, encoder)
     for number, (dialect, rows) in enumerate(_batches(args, encoder, options), 1):
         codes, marks, absent, extra = watch.encode(_cells(rows, dialect, encoder, options))
@@ -162,19 +158,15 @@ def _batches(
     if args.groups is None:
         yield from _blocks(lines, every, every, encoder, options)
         return
-    held, group = list[list[str]](), None
-    for dialect, (row,) in _blocks(lines, MANY, 1, encoder, options):
-        cell = _group(row, dialect, args.groups, options)
-        if held and cell != group:
-            yield dialect, held
-            held = []
-        group = cell
-        held.append(row)
-    if held:
-        yield dialect, held
+    single = ((dialect, row) for dialect, (row,) in _blocks(lines, MANY, 1, encoder, options))
+    for _, batch in itertools.groupby(
+        single, lambda one: _group(one[0], one[1], args.groups, options)
+    ):
+        dialects, rows = zip(*batch, strict=True)
+        yield dialects[-1], list(rows)
 
 
-def _group(row: list[str], dialect: Dialect, name: str, options: ReadOptions) -> str:
+def _group(dialect: Dialect, row: list[str], name: str, options: ReadOptions) -> str:
     """The group of a row; ValueError if there is no such column, or the row has none."""
     if name not in dialect.names:
         raise ValueError(

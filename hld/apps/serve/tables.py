@@ -35,12 +35,6 @@ READ, MISSING = ReadOptions(), frozenset(NA_VALUES)
 OPTIONS = re.compile(
     r" \([^()]*--[a-z][^()]*\)"
 )  # of the command line, which a client does not have
-WORDS = {
-    ", or another encoding": " in UTF-8",
-    "say that it has no header, or give it one": "give it a header",
-    "read it as such": "send CSV as text/csv, or rows or columns as application/json",
-    "write it as Parquet": "send CSV as text/csv, or rows or columns as application/json",
-}
 
 
 def read_columns(body: bytes, form: str, encoder: Any, limits: Limits) -> dict[str, Any]:
@@ -83,10 +77,10 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     try:
         dialect = find_dialect(body[:SNIFFED], READ, "the body", partial(fitted_columns, encoder))
     except ValueError as error:
-        message = OPTIONS.sub("", str(error))
-        for words, own in WORDS.items():
-            message = message.replace(words, own)
-        raise Refusal(400, "body", message) from None
+        text = OPTIONS.sub("", str(error))
+        raise Refusal(
+            400, "body", f"{text}; send CSV with a header and in UTF-8, or JSON as application/json"
+        ) from None
     names = dialect.names
     lines = io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline="")
     most_rows = min(limits.max_rows, limits.most_cells // len(names))
@@ -143,6 +137,10 @@ def _column_of_json(name: str, cells: list[Any], fitted: Any) -> np.ndarray:
         raise Refusal(
             400, "body", f"column {name!r} holds nested values, expected one value in each cell"
         )
+    is_of_numbers = fitted is not None and fitted.kind == "continuous"
+    if is_of_numbers and {*map(type, cells)} <= {int, float, type(None)}:
+        with contextlib.suppress(OverflowError):
+            return np.array(cells, dtype=np.float64)
     return object_cells(cells)
 
 
