@@ -17,8 +17,7 @@ Levels that are no whole numbers, edges, low and high are taken with what four b
 (`schemas.rare_levels`).
 
 Here v+ is the next double after v. NaN sorts after every number, so one more break at NaN gives missing values a slot
-of their own (-1) and no test for them is needed. The slots of all columns are laid one after the other; a block of
-rows then costs one binary search per column and two gathers for the whole block.
+of their own (-1) and no test for them is needed. A column then costs one binary search and two gathers.
 
 Integers are compared as doubles. Beyond 2^53 distinct integers share a double, so levels as large as that have no
 step function and are looked up as Python numbers instead.

@@ -93,35 +93,6 @@ def test_equality_is_by_value(fitted, table, codes):
     assert codes_of(fit_encoder(fitted), table) == codes
 
 
-def test_an_empty_text_is_missing_unless_it_was_a_level():
-    """As in files of text, which cannot tell the two apart; whole numbers, numbers, text and dates alike."""
-    days = [datetime.date(2024, 1, day) for day in (1, 2)]
-    encoder = fit_encoder([[0, 0.5, "a", "", days[0]], [1, 0.7, "b", "b", days[1]]], continuous=[1])
-    codes, report = encoder.encode([["", "", "", "", ""]])
-    assert codes.tolist() == [[-1, -1, -1, 0, -1]]
-    assert report.num_unseen.tolist() == [0] * 5
-    assert report.num_missing.tolist() == [1, 1, 1, 0, 1]
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        np.array,
-        lambda x: np.array(x, dtype="S1"),
-        lambda x: np.array(x, dtype=object),
-        pd.DataFrame,
-        lambda x: pd.DataFrame(x, dtype="category"),
-        list,
-    ],
-)
-def test_empty_texts_have_a_code_of_their_own_in_every_form(form):
-    """Codes of text alone are unsigned, where -1 would be a category."""
-    encoder = fit_encoder(np.array([["a", "x"], ["b", "y"]]))
-    codes, report = encoder.encode(form([["a", "x"], ["", "y"]]))
-    assert codes.tolist() == [[0, 0], [-1, 1]]
-    assert report.num_missing.tolist() == [1, 0]
-
-
 def test_a_column_is_learned_as_if_empty_texts_were_missing():
     """Numbers, whole numbers, flags and dates with empty texts between them, as JSON may have them."""
     columns = {

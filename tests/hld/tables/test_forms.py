@@ -241,7 +241,6 @@ def test_frames_of_dask_are_referred_to_its_module():
 
 
 LARGE = [1234567890123456701, 1234567890123456702, 1234567890123456703]
-HUGE = [2**64 - 1, 2**64 - 2, 2**64 - 3]
 
 
 def as_pandas(cells, dtype):
@@ -295,26 +294,6 @@ def test_large_whole_numbers_stay_what_they_are(cells, frame):
     assert codes_of(encoder, frame(cells)) == [0, 1, 2] + [-1] * (len(cells) - 3)
     unseen = [LARGE[0] + 100, *cells[1:]]
     assert codes_of(encoder, frame(unseen))[:2] == [3, 1]
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        lambda cells: as_pandas(cells, "UInt64"),
-        lambda cells: as_polars(cells, "UInt64"),
-    ],
-)
-def test_the_largest_unsigned_numbers(frame):
-    encoder = fit_encoder(frame([*HUGE, None]))
-    assert encoder.columns[0].levels == tuple(sorted(HUGE))
-    assert codes_of(encoder, frame([None, *HUGE])) == [-1, 2, 1, 0]
-
-
-def test_periods_are_dates():
-    frame = pd.DataFrame({"when": pd.period_range("2026-01", periods=40, freq="D")})
-    assert fit_encoder(frame) == fit_encoder(
-        pd.DataFrame({"when": pd.date_range("2026-01-01", periods=40)})
-    )
 
 
 def test_a_frame_that_is_not_computed_yet_says_so():

@@ -179,22 +179,6 @@ def test_whole_numbers_stay_levels_in_the_part_of_the_rows_that_is_learned_from(
     assert narrowed_column(column, np.full(3, np.nan), num_bins=8, max_categories=64) is column
 
 
-@pytest.mark.parametrize(
-    ("start", "spread", "dtype"),
-    [(1_700_000_000_000_000_000, 2000, "i8"), (2**64 - 10_000, 9000, "u8")],
-)
-def test_large_whole_numbers_that_share_doubles_are_cut_between_these(start, spread, dtype):
-    rng = np.random.default_rng(0)
-    values = np.array(start, dtype) + rng.integers(0, spread, 600).astype(dtype)
-    for cells in (values, values.astype(object)):
-        column = fit_column("v", cells, None, num_bins=8, max_categories=64)
-        assert column.kind == "continuous"
-        doubles = np.unique(values.astype(float))
-        assert 1 < len(column.edges) + 1 <= min(8, len(doubles))
-        counts = np.histogram(values.astype(float), [-np.inf, *column.edges, np.inf])[0]
-        assert counts.min() > 0
-
-
 def bins_of(values, edges):
     """The bins of some values."""
     return np.searchsorted(edges, values, side="right")

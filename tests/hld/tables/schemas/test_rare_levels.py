@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -45,19 +44,6 @@ def test_equal_values_have_one_digest():
 
 
 ROUNDED = st.integers(-(10**7), 10**7).map(lambda n: n / 100)
-
-
-def short_rows(n, seed):
-    """A constant column, a few levels, an atom at the largest value, and a plain column."""
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "constant": np.full(n, 0.1),
-            "level": rng.choice([0.1, 0.7, 1.3, 2.9], n),
-            "capped": np.minimum(rng.exponential(size=n).round(2), 1.1),
-            "plain": rng.integers(0, 3, n),
-        }
-    )
 
 
 @given(st.lists(ROUNDED, min_size=2, max_size=30), st.booleans())
@@ -106,25 +92,3 @@ def test_a_number_that_is_only_near_is_new():
         )
     encoder = fit_encoder(np.array([[0.1], [0.7], [0.3]]), continuous=[0])
     assert encoder.encode(np.array([[0.7 * (1 + 2.0**-22)]]))[1].num_out_of_range.tolist() == [1]
-
-
-def test_databases_agree_on_reals_and_doubles():
-    pytest.importorskip("ibis")
-    duckdb = pytest.importorskip("duckdb")
-    import hld.sql
-
-    batch = short_rows(300, 1)
-    detector = hld.HLDDetector(categorical=["level"], num_epochs=5, rng=0).fit(short_rows(600, 0))
-    connection = duckdb.connect()
-    connection.register("t", batch)
-    connection.register("f", batch.astype("float32"))
-    connection.execute(
-        "CREATE TABLE d AS SELECT constant::DECIMAL(4, 1) AS constant, level::DECIMAL(4, 1) AS level, "
-        "capped::DECIMAL(6, 2) AS capped, plain FROM t"
-    )
-    counts = [
-        [one.tolist() for one in hld.sql.count(detector, connection, name).profile.counts]
-        for name in "tfd"
-    ]
-    assert counts[0] == counts[1] == counts[2]
-    assert all(one[-1] == one[-2] == 0 for one in counts[0][:2])  # none missing, none unseen
