@@ -72,8 +72,6 @@ ROOMS = {  # as in docs/architecture.md
         "testing.sequential",
         "baselines",
         "detector",
-        "detector.comparing",
-        "answers.reports",
         "dask",
         "sql",
         "apps",

@@ -9,7 +9,7 @@ A `Calibration` is what is kept of them once the test is built, and what a model
 The options of a test that it keeps: each is checked by itself, then those that contradict each other are refused.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,6 @@ class Calibration:
     kept: KeptRows | None = None
     features: ScoreFeatures | None = None
     mean_score: np.ndarray | None = None
-    holed_laws: dict[Any, Any] = field(default_factory=dict, repr=False)  # of `row_batches`
 
     def __post_init__(self) -> None:
         for array in (self.nodes, self.mean, self.stds):

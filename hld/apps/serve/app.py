@@ -29,7 +29,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 import pcircuit
-from hld.answers.reports.page import STYLE
+from hld.answers.reports import STYLE
 from hld.apps.serve.guard import Guard
 from hld.apps.serve.limits import Limits, Refusal, refusal_of
 from hld.apps.serve.models import LoadedModel, Models

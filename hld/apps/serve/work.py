@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hld.answers.for_programs import plain_json
-from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports import batch_report
 from hld.apps.serve.limits import Limits, check_time
 from hld.apps.serve.models import LoadedModel, Stored, trial_table
 from hld.apps.serve.tables import read_columns, read_summary
