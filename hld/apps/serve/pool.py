@@ -74,7 +74,7 @@ class Pool:
 
     def close(self) -> None:
         """Let threads and processes end when their work is done."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=not self.num_busy, cancel_futures=True)
 
     def _release(self, loop: asyncio.AbstractEventLoop) -> None:
         """One more may come; called in the thread that has become free."""

@@ -121,6 +121,12 @@ def test_processes_answer_as_one_does_and_are_begun_anew_where_one_was_killed(sh
         workers = children(run.pid)
         run.kill()
         wait_until(lambda: not any(map(is_alive, workers)))
+    with process(shop["orders"], "--workers", 2) as (run, address):
+        client = Client(address)
+        assert client.json("GET", "/readyz")[0] == 200
+        client.close()
+        run.terminate()
+        assert (run.wait(60), run.stderr.read()) == (0, "")
 
 
 def children(pid):
