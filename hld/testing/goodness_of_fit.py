@@ -152,10 +152,6 @@ class HLDTest:
     TypeError, ValueError
         If `circuit` is not a circuit, an option is unknown, or options contradict each other.
 
-    Notes
-    -----
-    Immutable in use: one object may be called from many threads.
-
     References
     ----------
     K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection,
@@ -321,11 +317,6 @@ class HLDTest:
         Returns
         -------
         HLDResult
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is none of these.
         """
         expected = f"{len(self.mean)} finite numbers such as `test.vectors.mean(rows)`"
         mean = check_numbers(mean, "mean", expected, self.mean.shape)
@@ -355,11 +346,6 @@ class HLDTest:
         Returns
         -------
         BatchSummary
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `rows` are not evidence for the circuit, or have holes with ``missing="exact"``.
 
         Notes
         -----
@@ -396,11 +382,6 @@ class HLDTest:
         float
             In [0, 1].
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the alternative does not fit the circuit, or an argument is out of range.
-
         Notes
         -----
         Some ten milliseconds to a second; standard error at most 0.011.  A guide with two to some ten rows.
@@ -430,11 +411,6 @@ class HLDTest:
         -------
         int or None
             T; None where ten million rows are not enough, or as many as the alternative is known by.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the alternative does not fit the circuit, or an argument is out of range.
 
         Notes
         -----
@@ -467,11 +443,6 @@ class HLDTest:
         tuple of hld.testing.planning.power.Detectable
             Each with `column`, `level`, `share` (its probability p) and `by` (the change h, None where even p + h = 1
             is not found so often); the smallest change first, at most three for each variable and 100 in all.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is out of range.
 
         Notes
         -----
@@ -563,11 +534,6 @@ class HLDTest:
         -------
         float
             1 / (k + 1) for a single row against k rows; with drawn batches, 1 over their largest number.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `T` is not a whole number of at least 1.
 
         Examples
         --------

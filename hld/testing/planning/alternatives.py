@@ -91,11 +91,6 @@ class Edit:
         -------
         Edit
 
-        Raises
-        ------
-        ValueError
-            If the text is not of this form.
-
         Examples
         --------
         >>> str(Edit.read("sex=F:+0.05"))
