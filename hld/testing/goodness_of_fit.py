@@ -369,9 +369,8 @@ class HLDTest:
 
         Parameters
         ----------
-        alternative : Edit, mapping, pcircuit.Circuit, or (n, V) integer array_like
-            Where rows come from: a category that becomes more frequent (`hld.Edit`, or a mapping with "column", "level"
-            and "by"), a circuit, or rows.
+        alternative : Edit, pcircuit.Circuit, or (n, V) integer array_like
+            Where rows come from: a category that becomes more frequent (`hld.Edit`), a circuit, or rows.
         T : int
             Rows of a batch, at least 1.
         alpha : float
@@ -400,7 +399,7 @@ class HLDTest:
 
         Parameters
         ----------
-        alternative : Edit, mapping, pcircuit.Circuit, or (n, V) integer array_like
+        alternative : Edit, pcircuit.Circuit, or (n, V) integer array_like
             As for `power`.
         power : float
             In (0, 1).

@@ -64,7 +64,7 @@ def test_drift_and_power_are_found():
         z = abs(np.sum(batch) - len(batch) / 2) / np.sqrt(len(batch) / 4)
         return min(1.0, 2 * float(np.exp(-z * z / 2)))
 
-    found = hld.audit(half, drifting, [100], [{"column": 0, "level": 1, "by": 0.2}], num_batches=30)
+    found = hld.audit(half, drifting, [100], [hld.Edit(0, 1, 0.2)], num_batches=30)
     rates = {row.situation: row.rate for row in found.rows}
     assert rates["random rows"] < rates["in order"]
     assert rates["0 = 1: +20 % of cells"] > 0.8
@@ -181,7 +181,7 @@ def test_columns_of_rows_without_names_are_found():
 
 def test_two_edits_that_read_alike_are_both_tried():
     """A hundredth of a millionth apart, they have one text; the second had taken the place of the first."""
-    edits = [{"column": "x", "level": "1", "by": by} for by in (-0.4, -0.4000000001)]
+    edits = [hld.Edit("x", "1", by) for by in (-0.4, -0.4000000001)]
     batches = []
     found = hld.audit(
         lambda batch: batches.append(batch) or 0.5,
@@ -204,7 +204,7 @@ def test_edits_and_detectors_with_line_breaks_stay_in_their_lines():
         {"sex": ["F\nx", "M"] * 20},
         sizes=[9],
         num_batches=2,
-        edits=[{"column": "sex", "level": "F\nx", "by": 0.1}],
+        edits=[hld.Edit("sex", "F\nx", 0.1)],
     )
     lines = str(found).splitlines()
     assert lines[1] == r"a\nb: keeps its level"

@@ -116,7 +116,6 @@ def test_sample_size_has_the_power_and_detectable_too():
             (lambda test, bad=bad: test.power(bad, 100), said)
             for bad, said in [
                 (None, "alternative"),
-                ({"column": 0}, "keys"),
                 (zoo.circuits()["two_coins"], "other variables"),
                 (Edit(99, 0, 0.1), "`column`"),
                 (Edit(0, 99, 0.1), "`level`"),
