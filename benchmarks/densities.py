@@ -33,7 +33,7 @@ from sklearn.mixture import GaussianMixture
 
 import hld
 import pcircuit
-from pcircuit.inference.densities import at_rows, block_rows, with_leaves
+from pcircuit.inference.densities import at_rows, block_rows
 from pcircuit.learning.normal_blocks import NormalBlocks
 from pcircuit.learning.product_mixtures import product_circuit
 from pcircuit.leaves import Atoms, Categorical, Gaussian, Histogram, LeafFamily
@@ -118,6 +118,14 @@ def of_bins(parts, num_bins):
     return with_leaves(circuit, dict(enumerate(leaves))).log_likelihood(inside)
 
 
+def with_leaves(circuit, leaves):
+    """A circuit with leaves of other families at some variables."""
+    regions = list(circuit.regions)
+    for v, r in enumerate(circuit.vtree.leaf_of().tolist()):
+        regions[r] = pcircuit.InputRegion(v, leaves.get(v, circuit.inputs[v].leaves))
+    return pcircuit.Circuit(circuit.vtree, regions)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Spread(LeafFamily):
     """Atoms whose probabilities are spread over the cells of width `unit` around them."""
@@ -171,6 +179,7 @@ def random_forest(parts):
     from arfpy.arf import arf
 
     rows = np.where(parts.are_categories, parts.train, parts.smooth)
+    away = rows - parts.mean
     frame = pandas.DataFrame(rows, columns=[f"x{v}" for v in range(rows.shape[1])])
     for name in frame.columns[parts.are_categories]:
         frame[name] = frame[name].astype(int).astype("category")
@@ -180,15 +189,15 @@ def random_forest(parts):
     for places in forest.apply(frame).T:
         shares = np.eye(places.max() + 1)[places]
         shares = shares[:, shares.any(axis=0)]
-        units = []
-        for v, is_category in enumerate(parts.are_categories):
-            prior = [parts.mean[v], parts.std[v], SMALLEST_SPREAD * parts.std[v]]
-            start = Gaussian([parts.mean[v]], [parts.std[v]], prior)
-            if is_category:
-                start = Categorical(np.ones((1, int(parts.train[:, v].max()) + 1)))
-            start = start.take([0] * shares.shape[1])
-            sums = start.statistics(rows[:, v], shares)
-            units.append(start.maximize(sums, 1.0))  # one row is like the whole column
+        counts = shares.sum(axis=0)[:, None]
+        mean = shares.T @ away / counts
+        variance = (shares.T @ away**2 - counts * mean**2) / np.maximum(counts - 1, 1)
+        std = np.sqrt(np.maximum(variance, (SMALLEST_SPREAD * parts.std) ** 2))
+        std = np.where(counts > 1, std, parts.std)
+        units = [Gaussian(*one) for one in zip((parts.mean + mean).T, std.T, strict=True)]
+        for v in np.flatnonzero(parts.are_categories):
+            table = Categorical(np.ones((len(counts), int(parts.train[:, v].max()) + 1)))
+            units[v] = table.maximize(table.statistics(rows[:, v], shares), 1.0)
         trees.append(product_circuit(units, shares.sum(axis=0)))
     return spread(pcircuit.Mixture(trees), parts.units).log_likelihood(parts.fresh)
 

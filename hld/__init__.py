@@ -12,14 +12,14 @@ if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of 
     # isort: off
     from hld import baselines as baselines, gchi2 as gchi2
     from hld.answers import plots as plots
-    from hld.detector.comparing.audit import AuditResult as AuditResult, audit as audit
+    from hld.detector.audit import AuditResult as AuditResult, audit as audit
     from hld.baselines.mmd import MMDTest as MMDTest, mmd_squared as mmd_squared
     from hld.detector.chunks import judge_chunks as judge_chunks
-    from hld.detector.comparing.two_sample import (
+    from hld.detector.two_sample import (
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,
     )
-    from hld.detector.density import CircuitDensity as CircuitDensity
+    from hld.detector.estimator import CircuitDensity as CircuitDensity
     from hld.detector.detector import HLDDetector as HLDDetector
     from hld.detector.detector import load as load, save as save
     from hld.testing.planning.alternatives import Edit as Edit

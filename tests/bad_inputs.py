@@ -248,6 +248,7 @@ OWN = {
     "pcircuit.fit_em": DISTRIBUTION
     | EM
     | {
+        "callback": ("None", ["3", "'a'"]),
         "rng": ARGUMENTS["rng"],
     },
     "pcircuit.fit_mixture": {"mixture": ("mixed", "model")},

@@ -63,18 +63,17 @@ def counted_column(column: LevelColumn | BinColumn) -> Any:
     return MergedColumn(column.name, column.kind, column.levels)
 
 
-def codes_of_slots(column: LevelColumn | BinColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Category of each slot, -2 and -1 first, and whether its values are new, unseen or beyond the training range."""
+def codes_of_slots(column: LevelColumn | BinColumn) -> np.ndarray:
+    """Category of each slot, -2 and -1 first; -1 for a value beyond the range, or unseen, that counts as missing."""
     if column.kind not in BINNED:
-        n, beyond = len(column.levels), np.zeros(len(column.levels) + 3, dtype=bool)
-        beyond[[0, -1]] = True
-        codes = np.array([n, -1, *range(n + 1)])
+        n = len(column.levels)
+        codes, beyond = np.array([n, -1, *range(n + 1)]), [0, -1]
     else:
         last = len(column.edges)
-        beyond = np.zeros(last + 5, dtype=bool)
-        beyond[[2, -1]] = True
-        codes = np.array([-1, -1, 0, *range(last + 1), last])
-    return np.where(beyond & (column.unseen != "keep"), -1, codes), beyond
+        codes, beyond = np.array([-1, -1, 0, *range(last + 1), last]), [2, -1]
+    if column.unseen != "keep":
+        codes[beyond] = -1
+    return codes
 
 
 def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:

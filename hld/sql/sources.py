@@ -154,12 +154,6 @@ def _named(connection: Any, name: str) -> Any:
     """A table by its name, as it is; else by schema and name with a dot between."""
     if connection.name == "postgres":
         return _found_in_postgres(connection, name)
-    if connection.name == "sqlite" and name in connection.list_tables():  # generated columns, too
-        from sqlglot import exp
-
-        return connection.sql(
-            exp.select("*").from_(exp.to_identifier(name, quoted=True)).sql(dialect="sqlite")
-        )
     if name in connection.list_tables() or "." not in name:
         return connection.table(name)
     schema, _, own = name.rpartition(".")

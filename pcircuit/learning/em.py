@@ -95,10 +95,11 @@ from pcircuit.inference.flows import (
     flows_in_numpy,
     region_slices,
 )
-from pcircuit.inference.likelihood import DTYPES, log_likelihood, log_parts, tiny_circuit
+from pcircuit.inference.likelihood import DTYPES, log_likelihood, log_parts
 from pcircuit.inference.sampling import sample
 from pcircuit.inference.threads import count_jobs, workers
-from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.em_steps import share, slices_of
+from pcircuit.kernels.engine import kernel
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import in_float32, pack, packed_as, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
@@ -256,7 +257,7 @@ class _TableSteps:
         self._circuit, self._dtype, self._same_rows, self._free = circuit, dtype, same_rows, []  # type: ignore[var-annotated]
         self._packed, self._working = pack(circuit), packed_as(circuit, dtype)
         seconds = flow_seconds(circuit, len(rows)) * num_epochs
-        self._in_numpy = flows_in_numpy(circuit, EM, seconds)
+        self._in_numpy = flows_in_numpy(circuit, seconds)
 
     @property
     def circuit(self) -> Circuit:
@@ -426,9 +427,6 @@ def _averaged(
     )
 
 
-EM = Kernels("EM", lambda: fit_em(tiny_circuit(), np.zeros((1, 2), dtype=np.int64), num_epochs=1))
-
-
 def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The M-step: `packed` with the shares of the flows as parameters; rescale points renewed if needed."""
     table_row, is_missing = table_rows(packed)
@@ -442,14 +440,19 @@ def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: f
 
 def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
-    from pcircuit.kernels.em_steps import share, slices_of
-
     weights, tables = np.empty_like(packed.weights), np.ones_like(packed.tables)
-    of_inputs, of_sums = slices_of(packed)
-    still = share(inputs, packed.tables, *of_inputs, float(pseudocount), tables)
-    still &= share(edges, packed.weights, *of_sums, float(pseudocount), weights)
-    new = packed._replace(weights=weights, tables=tables)
-    return new if still else with_plan(new)
+    broken = np.zeros(1, dtype=np.uint64)
+    for (slices, between), flow, old, new in zip(
+        slices_of(packed),
+        (inputs, edges),
+        (packed.tables, packed.weights),
+        (tables, weights),
+        strict=True,
+    ):
+        arrays = flow, old, slices, between, new, broken
+        kernel(share, arrays, len(slices) // 3)(float(pseudocount))
+    packed = packed._replace(weights=weights, tables=tables)
+    return with_plan(packed) if broken[0] else packed
 
 
 def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float) -> Floats:

@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from pcircuit.arguments import Bools, Evidence, Floats, Ints, check_integers, check_memory, first
 from pcircuit.evidence import integer_entries, row_weights
 from pcircuit.inference.threads import count_jobs, map_in_threads
-from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.engine import compiling, in_numpy
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
 BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
@@ -286,7 +286,7 @@ def mutual_information(
     by_kernel = [
         pair for pair in pairs if weights is None and _is_counted_singly(data, categories, *pair)
     ]
-    if by_kernel and INFORMATION.in_numpy(_numpy_seconds(data, categories, by_kernel)):
+    if by_kernel and in_numpy(_numpy_seconds(data, categories, by_kernel)):
         by_kernel = []
     by_numpy = [pair for pair in pairs if not any(pair is other for other in by_kernel)]
     complete = complete_variables(data)
@@ -364,7 +364,8 @@ def _by_kernel(
     data: Evidence, categories: Ints, pseudocount: float, step: float, rows: Ints, columns: Ints
 ) -> Floats:
     """(I, J) mutual information of two groups of variables, compiled."""
-    from pcircuit.kernels.pair_information import information_of_pairs
+    with compiling:
+        from pcircuit.kernels.pair_information import information_of_pairs
 
     result = np.empty((len(rows), len(columns)))
     codes = tuple(
@@ -385,18 +386,3 @@ def _numpy_seconds(data: Evidence, categories: Ints, pairs: list[tuple[Ints, Int
         of_rows = len(rows) * len(columns) * len(data) * ROW_SECONDS
         seconds += (of_rows + cells * CELL_SECONDS) / (1 + (rows is columns))
     return seconds
-
-
-def _compile() -> None:
-    """The kernel at work on a pair."""
-    _by_kernel(
-        np.zeros((1, 2), dtype=np.int64),
-        np.array([2, 2]),
-        0.1,
-        2.0**-40,
-        np.array([0]),
-        np.array([1]),
-    )
-
-
-INFORMATION = Kernels("mutual information", _compile)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hld.apps.command.output import flush_output, send
 from hld.tables.shown_names import printable
 
-FLAG = {"action": "store_true"}
+FLAG: dict[str, Any] = {"action": "store_true"}
 ONE_TABLE = " (a command reads one table: run it once for each, or put the tables together)"
 STATUS = (
     "exit status: 0 no shift found, 1 shift found, 2 error, 3 no odd segment could be called (--by)"
@@ -173,19 +173,17 @@ def reading(of_format: str = "default: by the extension of the name") -> tuple[A
     missing = "texts that mean a missing cell, besides empty ones, NA, NaN, null and the like"
     lists: dict[str, Any] = {"metavar": "A,B", "type": names}
     formats = ("csv", "parquet", "jsonl", "json")
-    return tuple(
-        option(name, group=FORMAT, **settings)
-        for name, settings in {
-            "--sep": {"type": separator, "help": tab},
-            "--no-header": {**FLAG, "help": "the first row is data: columns are x0, x1, ..."},
-            "--decimal": {"choices": (".", ","), "help": "decimal mark: '.' or ','"},
-            "--encoding": {"default": "utf-8", "help": "encoding (default utf-8)"},
-            "--na-values": {**lists, "default": [], "help": missing},
-            "--columns": {**lists, "help": "read these columns only"},
-            "--drop": {**lists, "default": [], "help": "do not read these columns"},
-            "--format": {"choices": formats, "help": of_format},
-        }.items()
-    )
+    options: dict[str, dict[str, Any]] = {
+        "--sep": {"type": separator, "help": tab},
+        "--no-header": {**FLAG, "help": "the first row is data: columns are x0, x1, ..."},
+        "--decimal": {"choices": (".", ","), "help": "decimal mark: '.' or ','"},
+        "--encoding": {"default": "utf-8", "help": "encoding (default utf-8)"},
+        "--na-values": {**lists, "default": [], "help": missing},
+        "--columns": {**lists, "help": "read these columns only"},
+        "--drop": {**lists, "default": [], "help": "do not read these columns"},
+        "--format": {"choices": formats, "help": of_format},
+    }
+    return tuple(option(name, group=FORMAT, **how) for name, how in options.items())
 
 
 def table(
@@ -384,12 +382,6 @@ COMMANDS = {
                 help="file to write (default: standard output)",
             ),
             seed(),
-            option(
-                "--sep",
-                type=separator,
-                help=r"separates cells (default ',', of --real and --training what is "
-                r"found there; '\t' is a tab)",
-            ),
         ),
     ),
     "monitor": Command(

@@ -146,9 +146,7 @@ def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
 
 def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
-    from hld.answers.reports.batch_report import batch_report
-    from hld.answers.reports.page import write_page
-    from hld.answers.reports.segments_report import segments_report
+    from hld.answers.reports import batch_report, segments_report, write_page
 
     batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
     digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
@@ -222,9 +220,8 @@ def _listed(node: dict[str, Any]) -> str:
 
 def audit(args: Any) -> int:
     """Measure level, power and drift."""
-    from hld.answers.reports.page import write_page
-    from hld.answers.reports.segments_report import audit_report
-    from hld.detector.comparing.audit import audit as audited
+    from hld.answers.reports import audit_report, write_page
+    from hld.detector.audit import audit as audited
 
     if args.report is not None:
         check_output(args.report, (args.model, args.table))
@@ -261,7 +258,7 @@ def audit(args: Any) -> int:
 
 def _group_column(detector: Any, given: str | None) -> str | None:
     """The column of whole groups: the one that is given, else that of the fit; None if groups are not asked for."""
-    from hld.detector.comparing.audit import kind_of
+    from hld.detector.audit import kind_of
 
     known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
     if given is None and kind_of(detector) == "groups":
@@ -288,14 +285,14 @@ def summarize(args: Any) -> int:
 
 def read_summaries(paths: Any) -> Any:
     """The sum of the summaries of some files, each of which counts once."""
-    total, known = None, [os.path.realpath(path) for path in paths]
-    for i, path in enumerate(paths):
-        if known[i] in known[:i]:
+    total, known = None, set[str]()
+    for path in paths:
+        if (place := os.path.realpath(path)) in known:
             raise ValueError(
                 f"--summary names the file {path!r} twice, and its rows would count twice: name each "
                 "file once"
             )
-    for path in paths:
+        known.add(place)
         with open(path, encoding="utf-8-sig") as file:
             try:
                 found = BatchSummary.from_json(file.read())

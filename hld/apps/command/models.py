@@ -6,8 +6,6 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from hld.answers.column_shifts import percent
 from hld.answers.models import compare_models
 from hld.apps.command.output import (
@@ -45,7 +43,7 @@ MOST = 8  # columns that are named
 
 def fit(args: argparse.Namespace) -> int:
     """Learn a table and write the model file."""
-    target, given = check_output(args.output, (args.table, args.schema)), _schema(args)
+    target = check_output(args.output, (args.table, args.schema))
     detector = HLDDetector(
         num_latents=args.num_latents,
         num_epochs=args.num_epochs,
@@ -56,7 +54,7 @@ def fit(args: argparse.Namespace) -> int:
         rng=args.seed,
         metric=args.metric,
         covariates=args.covariates,
-        schema=given,
+        schema=_schema(args),
     )
     options = reading_options(args)
     # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
@@ -70,9 +68,8 @@ def fit(args: argparse.Namespace) -> int:
             max_rows=args.max_rows,
             seed=args.seed,
             is_series=args.order is not None,
-            kinds=_kinds(args, given),
         )
-    LOG.info("learning %d of %d rows", len(table), num_rows)
+    LOG.info("learning from %d rows", num_rows)
     detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
@@ -94,15 +91,6 @@ def _schema(args: argparse.Namespace) -> Any:
     left_out = [ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop]
     about = {one.name: one for one in (*given, *left_out, *dates)}  # what is said last holds
     return TableSchema(tuple(about.values())) if about else None
-
-
-def _kinds(args: argparse.Namespace, given: Any) -> dict[str, str]:
-    """What columns are said to be."""
-    return {
-        **{one.name: one.kind for one in (() if given is None else given.columns)},
-        **dict.fromkeys(args.continuous or (), "continuous"),
-        **dict.fromkeys(args.categorical or (), "categorical"),
-    }
 
 
 def _read_schema(path: Any) -> Any:
@@ -170,17 +158,15 @@ def diff(args: argparse.Namespace) -> int:
 
 def export(args: Any) -> int:
     """Write the file, or both."""
-    if args.c is None and args.onnx is None:
+    wanted = [path for path in (args.c, args.onnx) if path is not None]
+    if not wanted:
         raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")
-    targets = check_outputs(
-        [path for path in (args.c, args.onnx) if path is not None], [args.model]
-    )
+    targets = check_outputs(wanted, [args.model])
     detector, contents = load_model(args.model), []
-    if args.c is not None:
-        with step("writing C"):
+    with step(f"writing {' and '.join(wanted)}"):
+        if args.c is not None:
             contents.append(c_source(detector).encode("ascii"))
-    if args.onnx is not None:
-        with step("building the ONNX graph"):
+        if args.onnx is not None:
             contents.append(onnx_model(detector).SerializeToString())
     for path, content in zip(targets, contents, strict=True):
         with replace_file(path) as file:
@@ -205,16 +191,18 @@ def sample(args: argparse.Namespace) -> int:
             rng=args.seed,
         )
     _warn_of_empty(detector.encoder_.columns, rows)
-    write_rows(detector.encoder_.names, rows, output, args.sep or ",")
+    write_rows(detector.encoder_.names, rows, output)
     return 0
 
 
 def _warn_of_empty(columns: tuple[Any, ...], rows: Any) -> None:
     """Warn of columns with many empty cells, which would be taken for missing; not of those that training had empty."""
     least = max(LEAST_EMPTY, MANY_EMPTY * len(rows))
-    counts = zip(columns, np.equal(rows, None).sum(axis=0), strict=True)
+    counts = [sum(cell is None for cell in cells) for cells in rows.T]
     empty = [
-        one.name for one, count in counts if count >= least and getattr(one, "levels", None) != ()
+        one.name
+        for one, count in zip(columns, counts, strict=True)
+        if count >= least and getattr(one, "levels", None) != ()
     ]
     if empty:
         warnings.warn(

@@ -137,12 +137,12 @@ def _with_rows(path: str, chunks: Iterator[Any]) -> Iterator[Any]:
         )
 
 
-def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = ",") -> None:
+def write_rows(names: Any, rows: Any, path: str | None = None) -> None:
     """Write rows as CSV with a header; shapes rows (N, V)."""
     rows = [names, *_with_days(rows).tolist()]
     if path is not None:
         with replace_file(check_output(path)) as binary:
-            _write(rows, codecs.getwriter("utf-8")(binary), separator)
+            _write(rows, codecs.getwriter("utf-8")(binary))
     elif sys.stdout is None:
         raise ValueError(
             "standard output is closed, expected somewhere to write the rows: give a file (-o)"
@@ -150,11 +150,11 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
     elif sys.stdout.isatty() or not hasattr(sys.stdout, "buffer"):
         shown = ([on_screen(c) if isinstance(c, str) else c for c in row] for row in rows)
         with naming_output():
-            _write(shown, sys.stdout, separator)
+            _write(shown, sys.stdout)
     else:
         sys.stdout.flush()
         with naming_output():
-            _write(rows, codecs.getwriter("utf-8")(sys.stdout.buffer), separator)
+            _write(rows, codecs.getwriter("utf-8")(sys.stdout.buffer))
 
 
 def _with_days(rows: Any) -> np.ndarray:
@@ -169,6 +169,6 @@ def _with_days(rows: Any) -> np.ndarray:
     return rows
 
 
-def _write(rows: Any, file: Any, separator: str) -> None:
+def _write(rows: Any, file: Any) -> None:
     """Header and rows to an open text file."""
-    csv.writer(file, delimiter=separator, lineterminator="\n").writerows(rows)
+    csv.writer(file, lineterminator="\n").writerows(rows)

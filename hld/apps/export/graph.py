@@ -180,6 +180,12 @@ class Graph:
         return model
 
 
+def select(condition: Any, one: Any, other: Any) -> Value:
+    """Entries of one tensor where a condition holds, else of another; one of the three is a `Value`."""
+    found: Any = np.where(condition, one, other)
+    return found
+
+
 def log_gamma(x: Value) -> Value:
     """ln Gamma(x) for x of at least 1: Stirling's series for x + 20, and the steps up to it."""
     steps = np.log(x.Unsqueeze(np.array([-1])) + np.arange(20.0)).sum(-1)

@@ -44,7 +44,7 @@ import numpy as np
 
 import pcircuit
 from hld.apps.export.c_source import COS, POINTS, REACH, SIN, WIDEST
-from hld.apps.export.graph import FLOAT, INT64, Graph, Value, log_gamma
+from hld.apps.export.graph import FLOAT, INT64, Graph, Value, log_gamma, select
 from hld.apps.export.plan import Plan, plan_of
 from hld.laws.joint import RESOLVED
 from hld.laws.ranks.confirmation import excess_of, pooled_law
@@ -73,21 +73,21 @@ def onnx_model(detector: Any) -> Any:
     distance, distances, pvalues = _distance(batch)
     carried = {name: one(batch) for name, one in WITNESSES.items() if name in plan.witnesses}
     together = _together(distance, [*carried.values()])
-    np.where(batch.is_valid, together, np.nan).Identity(output="pvalue")
+    select(batch.is_valid, together, np.nan).Identity(output="pvalue")
     shown, columns = [distance.shaped(1)], []
     for name in WITNESSES:
         if name in carried:
             one = carried[name]
-            shown.append(np.where(one.share > 0.0, one.pvalue, np.nan).shaped(1))
+            shown.append(select(one.share > 0.0, one.pvalue, np.nan).shaped(1))
             columns.append(one.columns)
         else:
             shown.append(graph.constant(np.full(1, np.nan)))
             columns.append(graph.constant(np.full(1 + (name == "dependences"), -1)))
-    np.where(batch.is_valid, graph.joined(*shown), np.nan).Identity(output="witnesses")
+    select(batch.is_valid, graph.joined(*shown), np.nan).Identity(output="witnesses")
     graph.joined(*columns).Identity(output="columns")
     batch.means.Identity(output="means")
     distances.Identity(output="distances")
-    np.where(batch.is_valid & batch.is_law, pvalues, np.nan).Identity(output="pvalues")
+    select(batch.is_valid & batch.is_law, pvalues, np.nan).Identity(output="pvalues")
     q, m = len(plan.metrics), len(plan.arrays["mean"])
     return graph.model(
         [("codes", "INT64", ["rows", len(plan.columns)])],
@@ -116,8 +116,8 @@ class Batch:
         self.is_new, whole = codes >= new, codes.Equal("codes")
         is_refused = self.is_new & (A["unseen"] == 2)
         self.is_valid = _all(whole & ~is_refused).Identity(output="valid")
-        inside = np.where(codes < C, codes, np.where(codes.Equal(C), np.zeros_like(C), C - 1))
-        self.own = np.where(self.is_new & (A["unseen"] == 1), np.full(len(C), -1), inside)
+        inside = select(codes < C, codes, select(codes.Equal(C), np.zeros_like(C), C - 1))
+        self.own = select(self.is_new & (A["unseen"] == 1), np.full(len(C), -1), inside)
         self.is_missing, is_hole = codes < np.int64(0), self.own < np.int64(0)
         self.is_holed = ~_all(~is_hole) | bool(plan.numbers["kept_holes"])
         self.rows = graph.add("Shape", "codes", start=0, end=1).as_type().shaped()
@@ -176,8 +176,8 @@ def _distance(batch: Batch) -> tuple[Value, Value, Value]:
     g, factor = _weights(batch)
     image = whole @ (g * (batch.means - plan.arrays["mean"]))
     distances = (blocks @ (image * image)).Sqrt()
-    least = numbers["round_off"] * np.where(numbers["is_constant"] > 0, T, 1.0)
-    beyond = np.where(distances > least, distances, 0.0)
+    least = numbers["round_off"] * select(numbers["is_constant"] > 0, T, 1.0)
+    beyond = select(distances > least, distances, 0.0)
     squared = beyond * beyond
     x = squared / (1.0 + T / float(n["train"] or np.inf))
     if not n["least_rows"] and not n["sizes"]:
@@ -195,18 +195,18 @@ def _distance(batch: Batch) -> tuple[Value, Value, Value]:
         kinds += laws
     found = three_moments(*(graph.joined(*parts) for parts in zip(*kinds, strict=True)))
     scores, *others = (found.at(np.arange(len(maps)) + i * len(maps)) for i in range(len(kinds)))
-    holed = others.pop(0) if n["has_covariance"] else np.where(numbers["is_apart"] > 0, law, 1.0)
-    each = np.where(batch.is_holed, holed, np.where(batch.is_law, law, scores))
+    holed = others.pop(0) if n["has_covariance"] else select(numbers["is_apart"] > 0, law, 1.0)
+    each = select(batch.is_holed, holed, select(batch.is_law, law, scores))
     mean = _harmonic(each)
-    pvalue = np.where(batch.is_law, _joint(plan, mean), _table(batch, mean))
+    pvalue = select(batch.is_law, _joint(plan, mean), _table(batch, mean))
     if others:
         pooled, rest = others
-        small = np.where(odd >= T, out, rest.Min(out))
-        own = np.where((odd > 0.0) & is_ranked, pooled.Max(small), pooled)
+        small = select(odd >= T, out, rest.Min(out))
+        own = select((odd > 0.0) & is_ranked, pooled.Max(small), pooled)
         allowed = _joint(plan, _harmonic(own))
         ranked = (T <= 1.0) & ~batch.is_law & ~batch.is_holed
         is_asked = (pvalue <= n["asked_below"]) & ~ranked
-        pvalue = np.where(is_asked, pvalue.Max(allowed), pvalue)
+        pvalue = select(is_asked, pvalue.Max(allowed), pvalue)
     return pvalue.Max(TINY), distances, each
 
 
@@ -218,7 +218,7 @@ def _weights(batch: Batch) -> tuple[Value, Value]:
     fewest = max(min(k / 2, n["fewest"]), 1.0)
     is_enough = (batch.shown >= (0.5 * T).Min(float(n["fewest"])).Max(1.0)) & (kept >= fewest)
     spread = 1.0 / batch.least_one + 1.0 / np.maximum(kept, 1.0)
-    g = np.where(is_enough, (both / spread).Sqrt(), 0.0)
+    g = select(is_enough, (both / spread).Sqrt(), 0.0)
     factor = g * T / batch.least_one
     if k:
         pooled = ((T + (k - 1.0)) / (batch.shown + (kept - 1.0)).Max(1.0)).Sqrt()
@@ -240,7 +240,7 @@ def _laws(batch: Batch, x: Value, v: Value) -> Value:
     values[:, 0] += values[:, 0] <= 0
     found = tail(values / scale[:, None], counts / v.shaped(-1, 1), x * batch.rows / (v * scale))
     is_law = np.array([len(one.arrays["eigenvalue"]) > 0 for one in metrics])
-    return np.where(is_law, found, (x <= 0.0).as_type())
+    return select(is_law, found, (x <= 0.0).as_type())
 
 
 def _holed_moments(batch: Batch, maps: list[np.ndarray], g: Value) -> tuple[Value, ...]:
@@ -273,7 +273,7 @@ def _moments(matrices: list[Value]) -> tuple[Value, ...]:
             power, log = power / size, log + size.Log() / 2.0 ** (i + 1)
         largest = log.Exp().Min(second.Sqrt())
         found.append([one.shaped(1) for one in (trace, second, largest)])
-    return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+    return tuple(parts[0].graph.joined(*parts) for parts in zip(*found, strict=True))
 
 
 def _of_own_rows(
@@ -293,22 +293,20 @@ def _of_own_rows(
     number = T.Min(float(n["most_vectors"]))
     count = number.as_type(INT64)
     order = graph.add("Range", np.int64(0), count, np.int64(1))
-    steps = order.as_type() + np.where(
+    steps = order.as_type() + select(
         float(n["most_vectors"]) < T, graph.constant(A["offset"]).at(order), 0.0
     )
     places = (steps * (T / number)).Floor().as_type(INT64)
     vectors = batch.likelihoods.at(places) - A["mean"]
-    vectors = (
-        np.where(vectors.Abs() <= A["rounding"], 0.0, vectors) * batch.seen.at(places) * factor
-    )
+    vectors = select(vectors.Abs() <= A["rounding"], 0.0, vectors) * batch.seen.at(places) * factor
     images = vectors @ whole.T
     far = (images * images) @ blocks.T
     is_odd = (far > numbers["farthest"] * (1 + TIE)).as_type()
     kept = A["kept_shown"] if n["kept_holes"] else np.full(len(A["mean"]), float(k))
     # reference rows that show what is compared: with holes as many as show the node that fewest of them do
-    held = np.where(factor > 0.0, (kept * (T / batch.least_one)).Min(float(k)), float(k)).min(0)
+    held = select(factor > 0.0, (kept * (T / batch.least_one)).Min(float(k)), float(k)).min(0)
     odd, left_over = is_odd.sum(0), T - order.as_type().shaped(-1, 1)
-    ratios = np.where(order.as_type().shaped(-1, 1) < odd, left_over / (held + left_over), 1.0)
+    ratios = select(order.as_type().shaped(-1, 1) < odd, left_over / (held + left_over), 1.0)
     is_ranked = (float(k) >= T) & (float(n["most_vectors"]) >= T)
     left = (T - odd).Max(1.0)
     rest = ((1.0 - is_odd).turned() @ images) * blocks
@@ -340,10 +338,10 @@ def _of_own_rows(
 def three_moments(first: Value, second: Value, scale: Value, x: Value, v: Value) -> Value:
     """(n,) tails P(Q >= x) of shifted gamma laws, their variance times v."""
     varies = second > 0.0
-    size = v * np.where(varies, scale, 1.0)
-    dof = np.where(varies, second * v / (size * size), 1.0)
+    size = v * select(varies, scale, 1.0)
+    dof = select(varies, second * v / (size * size), 1.0)
     found = tail(np.ones((1, 1)), dof.shaped(-1, 1), (x - first) / size + dof)
-    return np.where(varies, found, (x <= first).as_type())
+    return select(varies, found, (x <= first).as_type())
 
 
 def _harmonic(pvalues: Value) -> Value:
@@ -360,7 +358,7 @@ def _joint(plan: Plan, mean: Value) -> Value:
     below = (single >= joint).as_type().sum(0)
     share = (mean / float(joint[RESOLVED])).Min(1.0)
     outside = share * ((RESOLVED + 1) / (draws + 1))
-    return np.where(below >= float(RESOLVED), (below + 1.0) / (draws + 1.0), outside)
+    return select(below >= float(RESOLVED), (below + 1.0) / (draws + 1.0), outside)
 
 
 def _table(batch: Batch, score: Value) -> Value:
@@ -368,21 +366,20 @@ def _table(batch: Batch, score: Value) -> Value:
     A, graph, size = batch.plan.arrays, batch.graph, batch.plan.arrays["size"].astype(float)
     if not len(size):
         return graph.constant(np.nan)
-    starts, resolved = A["drawn_start"], batch.plan.numbers["drawn_resolved"]
+    resolved, starts = batch.plan.numbers["drawn_resolved"], A["drawn_start"]
     values = np.full((len(size), np.diff(starts).max()), np.inf)
-    ranks, edges, factors = np.zeros_like(values), np.zeros(len(size)), np.zeros(len(size))
+    pvalues = np.ones((len(size), values.shape[1] + 1))
+    edges, factors = np.zeros((2, len(size)))
     for i, (start, end) in enumerate(pairwise(starts)):
+        ranks, last = A["drawn_rank"][start:end], min(resolved, end - start) - 1
         values[i, : end - start] = A["drawn"][start:end]
-        B, edge = A["drawn_rank"][end - 1], min(resolved, end - start) - 1
-        ranks[i], ranks[i, : end - start] = B + 1, A["drawn_rank"][start:end]
-        ranks[i] /= B + 1
-        if size[i] > 1 and resolved < B:
-            edges[i], factors[i] = values[i, edge], (edge + 2) / (1 + B)
-    ranks = np.append(ranks, np.ones((len(size), 1)), axis=1)
+        pvalues[i, : end - start] = ranks / (ranks[-1] + 1)
+        if size[i] > 1 and ranks[-1] > resolved and values[i, last] > 0:  # a tail beyond the draws
+            edges[i] = values[i, last]
+            factors[i] = (last + 2) / (ranks[-1] + 1) / edges[i]
     larger = (score * (1 + TIE) >= values).as_type(INT64).sum(1, keepdims=1)
-    counted = graph.constant(ranks).GatherElements(larger, axis=1).shaped(-1)
-    factors[edges > 0] /= edges[edges > 0]
-    found = np.where(score < edges, score * factors, counted)
+    counted = graph.constant(pvalues).GatherElements(larger, axis=1).shaped(-1)
+    found = select(score < edges, score * factors, counted)
     if len(size) == 1:
         return found.shaped()
     places = 1.0 / batch.rows.Min(size[-1])
@@ -400,7 +397,7 @@ def tail(values: Any, counts: Any, q: Value) -> Value:
     counts, q = q.graph.constant(counts), q.shaped(-1, 1)
     degrees, is_positive = counts.sum(1, True), q > 0.0
     # beyond the tail is less than any double
-    q = np.where(is_positive, q, 1.0).Min(3000.0 + 2.0 * degrees)
+    q = select(is_positive, q, 1.0).Min(3000.0 + 2.0 * degrees)
     is_right = q > (counts * values).sum(1, True)
     c = _saddle(values, counts, q, is_right, degrees)
     gap = 1.0 - 2 * values * c
@@ -409,20 +406,20 @@ def tail(values: Any, counts: Any, q: Value) -> Value:
     top = -(c * q + (0.5 * counts * gap.Log()).sum(1, True))
     width = (2.0 / second.Sqrt()).Min(WIDEST * (0.5 - c))
     integral = _integral(values, counts, (q, c, width, top))
-    found = np.where(is_right, integral, 1.0 + integral).Max(0.0).Min(1.0)
-    return np.where(is_positive, found, 1.0).shaped(-1)
+    found = select(is_right, integral, 1.0 + integral).Max(0.0).Min(1.0)
+    return select(is_positive, found, 1.0).shaped(-1)
 
 
 def _saddle(values: Any, counts: Value, q: Value, is_right: Value, degrees: Value) -> Value:
     """(n, 1) the saddle points between the pole and the branch point, or left of the pole."""
-    low = np.where(is_right, 0.0, -((degrees * 0.5 + 1.0) * 1.001 / q))
-    high = np.where(is_right, 0.5, 0.0)
+    low = select(is_right, 0.0, -((degrees * 0.5 + 1.0) * 1.001 / q))
+    high = select(is_right, 0.5, 0.0)
     weights = counts * values
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         slope = (weights / (1.0 - 2 * values * middle)).sum(1, True) - q - 1.0 / middle
         is_below = slope < 0.0
-        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+        low, high = select(is_below, middle, low), select(is_below, high, middle)
     return 0.5 * (low + high)
 
 
@@ -436,7 +433,7 @@ def _integral(values: Any, counts: Value, parts: tuple[Value, ...]) -> Value:
     a = 1.0 - across * x.Unsqueeze(np.array([2]))
     b = across * y.Unsqueeze(np.array([2]))
     is_there = across > 0  # padding
-    angles = (sizes * np.where(is_there, np.pi / 2 - arctan(a / b.Max(TINY)), 0.0)).sum(2)
+    angles = (sizes * select(is_there, np.pi / 2 - arctan(a / b.Max(TINY)), 0.0)).sum(2)
     real = -(x * q + top) - 0.25 * (sizes * (a * a + b * b).Log()).sum(2)
     imaginary = 0.5 * angles - y * q
     size = real.Exp() / (x * x + y * y)
@@ -496,7 +493,7 @@ def _of_columns(
     is_counted = k + j > 0.0
     law = SmallestLaw(*margins, is_counted, is_two_sided)
     smallest, where = pvalues.min(0), pvalues.ArgMin(axis=0, keepdims=1)
-    column = np.where(smallest < 1.0, where, np.int64(-1))
+    column = select(smallest < 1.0, where, np.int64(-1))
     has = is_counted.as_type().max(0)
     return Witness(law.pvalue(smallest), share * has, law.attained, column)
 
@@ -504,7 +501,7 @@ def _of_columns(
 def _count_pvalues(N: Any, K: Any, T: Any, j: Any, is_two_sided: bool = True) -> Value:
     """(n,) twice the tails of counts on their sides of the mean, or upper tails."""
     above, is_mean = j * N > T * K, (j * N).Equal(T * K)
-    K, j = np.where(above, K, N - K), np.where(above, j, T - j)
+    K, j = select(above, K, N - K), select(above, j, T - j)
     log_first = reduce(add, (log_gamma(one + 1.0) for one in (K, N - K, T, N - T))) - reduce(
         add, (log_gamma(one.Max(0.0) + 1.0) for one in (j, K - j, T - j, N - K - T + j, N))
     )
@@ -512,10 +509,10 @@ def _count_pvalues(N: Any, K: Any, T: Any, j: Any, is_two_sided: bool = True) ->
     i = j.shaped(-1, 1) + j.graph.add("Range", 0.0, most.shaped(), 1.0)
     N, K, T = (one.shaped(-1, 1) for one in (N, K, T))
     ratios = (K - i) * (T - i) / ((i + 1.0) * (N - K - T + i + 1.0).Max(1.0))
-    logs = np.where(i < K.Min(T), ratios.Max(TINY), TINY).Log().sums(exclusive=1)
+    logs = select(i < K.Min(T), ratios.Max(TINY), TINY).Log().sums(exclusive=1)
     tails = (logs + log_first.shaped(-1, 1)).Exp().sum(1)
     pvalues = ((1.0 + is_two_sided) * tails).Min(1.0)
-    return np.where(is_mean if is_two_sided else ~above, 1.0, pvalues)
+    return select(is_mean if is_two_sided else ~above, 1.0, pvalues)
 
 
 class SmallestLaw:
@@ -534,7 +531,7 @@ class SmallestLaw:
         a, b, N, small = (one.shaped(-1, 1) for one in (odd, few, N, small))
         points, p = count_tails(N, a, b, ~is_same.shaped(-1, 1), is_two_sided, MOST_VALUES)
         is_listed = is_listed.shaped(-1, 1) & (points <= 1.0)
-        points, masses = np.where(is_listed, points, 2.0), np.where(is_listed, p, 0.0)
+        points, masses = select(is_listed, points, 2.0), select(is_listed, p, 0.0)
         points = points.shaped(-1)
         self.points, order = points.graph.add_several(
             "TopK", points, points.Shape(), outputs=[None, None], largest=0
@@ -544,15 +541,15 @@ class SmallestLaw:
     def pvalue(self, smallest: Value) -> Value:
         """F(q), at most 1."""
         reached = self.points <= smallest * (1 + SLACK)
-        found = self.num_dense * smallest + np.where(reached, self.masses, 0.0).sum(0)
-        return np.where(smallest >= 1.0, 1.0, found.Min(1.0))
+        found = self.num_dense * smallest + select(reached, self.masses, 0.0).sum(0)
+        return select(smallest >= 1.0, 1.0, found.Min(1.0))
 
     def attained(self, level: Value) -> Value:
         """The largest value of F(q) that is at most a level; points that only rounding sets apart are one."""
         fits = self.num_dense * self.points + self.masses.sums(0) <= level * (1 + SLACK)
-        beyond = np.where(fits, 3.0, self.points).min(0)
-        total = np.where(self.points < beyond * (1 - 1e-12), self.masses, 0.0).sum(0)
-        dense = self.num_dense * np.where(beyond < 2.0, beyond, FAR)
+        beyond = select(fits, 3.0, self.points).min(0)
+        total = select(self.points < beyond * (1 - 1e-12), self.masses, 0.0).sum(0)
+        dense = self.num_dense * select(beyond < 2.0, beyond, FAR)
         return level.Min(total + dense)
 
 
@@ -564,7 +561,7 @@ def _largest_count(batch: Batch) -> Witness:
     cells = np.arange(most) < C[:, None]
     known = np.zeros((V, most))
     known[cells] = np.delete(A["count"], starts[1:] - 1)  # without the missing cells
-    places = np.where(batch.own < np.int64(0), np.int64(V * most), batch.own + np.arange(V) * most)
+    places = select(batch.own < np.int64(0), np.int64(V * most), batch.own + np.arange(V) * most)
     single = _scattered(places, V * most + 1).at(np.arange(V * most)).shaped(V, most)
     pooled = single + known
     size, T = known.sum(axis=1, keepdims=True), single.sum(1, True)
@@ -583,16 +580,16 @@ def _largest_count(batch: Batch) -> Witness:
     N, K, T = T + size, j + k, T + 0.0 * j
     varies = is_event & is_other & (K > 0.0) & (K < N) & (size > 0) & (T > 0.0)
     j, N, K, T, varies = (one.shaped(-1) for one in (j, N + 0.0 * j, K, T, varies))
-    evidence = np.where(varies, likelihood_ratio(j, T, K, N).Max(0.0), -1.0)
+    evidence = select(varies, likelihood_ratio(j, T, K, N).Max(0.0), -1.0)
     most = np.array([min(n["exact"], is_event.size)])
     largest, where = graph.add_several("TopK", evidence, most, outputs=[None, None])
     tails = _count_pvalues(N.at(where), K.at(where), T.at(where), j.at(where))
-    tails = np.where(largest < 0.0, 2.0, tails)
+    tails = select(largest < 0.0, 2.0, tails)
     law = SmallestLaw(N, K, T, varies, is_two_sided=True)
     best = where.at(tails.ArgMin(axis=0, keepdims=1))
     has = varies.as_type().max(0)
     column = graph.constant(np.indices(is_event.shape)[1].ravel()).at(best)
-    named = np.where(has > 0.0, column, np.int64(-1))
+    named = select(has > 0.0, column, np.int64(-1))
     return Witness(law.pvalue(tails.min(0)), n["count_share"] * has, law.attained, named)
 
 
@@ -614,7 +611,7 @@ def _largest_dependence(batch: Batch) -> Witness:
     one, other = (batch.own.at(v, axis=1) for v in edges.T)
     is_whole = (one >= np.int64(0)) & (other >= np.int64(0))
     places = one * A["categories"][edges[:, 1]] + other + starts[:-1]
-    places = np.where(is_whole, places, np.int64(cells + 1))
+    places = select(is_whole, places, np.int64(cells + 1))
     index = starts[:-1, None] + np.arange(np.diff(starts).max())
     index = np.where(index < starts[1:, None], index, cells)  # (E, cells), padded
     a, r = (np.append(A[name], 0)[index].astype(float) for name in ("association", "pair"))
@@ -626,23 +623,23 @@ def _largest_dependence(batch: Batch) -> Witness:
     difference = (b * a).sum(1, True) / T.Max(1.0) - mean
     varies = (kept > 0) & (T > 0.0) & (variance.Sqrt() > 1e-10)
     exponents = difference * difference / variance.Max(TINY) * T * N / np.maximum(kept, 1) / 2.0
-    exponents = np.where(varies, exponents, -1.0).shaped(-1)
+    exponents = select(varies, exponents, -1.0).shaped(-1)
     varying = varies.as_type().sum(0)
     most = np.array([min(n["enclosed"], len(edges))])
     largest, where = graph.add_several("TopK", exponents, most, outputs=[None, None])
     bounds = mean_tails(*(graph.constant(side).at(where) for side in (a, r, b))).shaped(-1)
-    bounds = np.where(largest > (2.0 * varying).Log(), 2.0 * bounds, 2.0)
+    bounds = select(largest > (2.0 * varying).Log(), 2.0 * bounds, 2.0)
     best = where.at(bounds.ArgMin(axis=0, keepdims=1))
-    rows = np.where(varies, N, 0.0).ReduceMax(keepdims=0)
-    fewer = np.where(varies, T.Min(N - T), 0.0).ReduceMax(keepdims=0)
+    rows = select(varies, N, 0.0).ReduceMax(keepdims=0)
+    fewer = select(varies, T.Min(N - T), 0.0).ReduceMax(keepdims=0)
     ways = log_gamma(rows + 1.0) - log_gamma(fewer + 1.0) - log_gamma(rows - fewer + 1.0)
     least = 2.0 * varying * (-ways).Exp()
     has = (varying > 0.0).as_type()
-    named = np.where(has > 0.0, graph.constant(edges).at(best).shaped(2), np.int64(-1))
+    named = select(has > 0.0, graph.constant(edges).at(best).shaped(2), np.int64(-1))
     return Witness(
         (bounds.min(0).shaped(1) * varying).Min(1.0),
         n["dependence_share"] * has,
-        lambda level: np.where(level >= least, level, 0.0),
+        lambda level: select(level >= least, level, 0.0),
         named,
     )
 
@@ -658,10 +655,10 @@ WITNESSES = {
 def _together(distance: Value, witnesses: list[Witness]) -> Value:
     """The p-value of the distance and of the witnesses that share its level: `hld.witnesses.witnesses`."""
     rest = reduce(sub, (one.share for one in witnesses), distance.graph.constant(1.0))
-    s = np.where(distance.IsNaN(), FAR, distance / rest)
+    s = select(distance.IsNaN(), FAR, distance / rest)
     for one in witnesses:
-        s = s.Min(np.where(one.share > 0.0, one.pvalue / one.share.Max(TINY), FAR))
+        s = s.Min(select(one.share > 0.0, one.pvalue / one.share.Max(TINY), FAR))
     total = rest * s
     for one in witnesses:
-        total = total + np.where(one.share > 0.0, one.attained(one.share * s), 0.0)
-    return np.where(s >= FAR, np.nan, total.Min(s, 1.0)).shaped()
+        total = total + select(one.share > 0.0, one.attained(one.share * s), 0.0)
+    return select(s >= FAR, np.nan, total.Min(s, 1.0)).shaped()

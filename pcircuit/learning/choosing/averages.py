@@ -199,7 +199,7 @@ def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
     states = way.size.num_latents
     goes_down = way.num_parts > 1 and still_gained(trial, making.search.tolerance)
     while not (
-        making.affords(expected_work(trial, states, making.rows))
+        making.affords(work_of(trial, making.rows, states))
         and _holds(way.num_parts, states, making)
     ):
         if not goes_down or states == 1:
@@ -277,8 +277,10 @@ def _of_points(way: Way, making: Making) -> Average:
 def _of_kernels(making: Making) -> list[Average]:
     """The kernels around rows with each bandwidth, averages of one member; none where they cost or hold too much."""
     rows, search = making.rows, making.search
-    count = kernels_of(rows)
-    states = states_of_kernels(count, rows)
+    # rows that differ, so many that to judge them and to hold their probabilities takes no more than it may
+    count = int(min(len(rows.rows), MOST_KERNELS, MOST_LOGITS // int(rows.categories.sum())))
+    judged = float(count) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1]
+    states = states_of_work(judged, rows)
     found: list[Average] = []
     for bandwidth in search.bandwidths:
         work, size = work_of_epoch(states, rows), Size(states, bandwidth)
@@ -368,12 +370,9 @@ def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     """
     weights, mean = best_weights(logs, tolerance)
     kept = np.arange(len(logs))
-    while len(small := np.flatnonzero(weights < SMALL_SHARE / len(logs))):
-        without = (
-            np.delete(kept, place) for place in small[np.argsort(weights[small], kind="stable")]
-        )
-        fewer = next((some for some in without if _are_possible(logs[some])), None)
-        if fewer is None:
+    while weights.min() < SMALL_SHARE / len(logs):
+        fewer = np.delete(kept, weights.argmin())
+        if not _are_possible(logs[fewer]):
             break
         kept = fewer
         weights, mean = best_weights(logs[kept], tolerance)
@@ -474,9 +473,9 @@ def states_of_work(work: float, rows: Rows) -> int:
     return max(int(np.ceil(states - 1e-9)), 1)
 
 
-def work_of(trial: Trial, rows: Rows) -> float:
-    """The work of one fit; of EM for a whole mixture, that of one of its circuits."""
-    return work_of_epoch(trial.num_latents, rows) * float(trial.epochs[-1])
+def work_of(trial: Trial, rows: Rows, num_latents: int | None = None) -> float:
+    """The work of one fit, or of one like it with so many states; of EM for a mixture, that of one of its circuits."""
+    return work_of_epoch(num_latents or trial.num_latents, rows) * float(trial.epochs[-1])
 
 
 def still_gained(trial: Trial, tolerance: float) -> bool:
@@ -485,11 +484,6 @@ def still_gained(trial: Trial, tolerance: float) -> bool:
     return (
         len(means) > 1 and means[-1] - means[-2] > tolerance
     )  # not where a row is impossible at both looks
-
-
-def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:
-    """The work of a fit with so many states, if it takes the epochs of another one."""
-    return work_of_epoch(num_latents, rows) * float(trial.epochs[-1])
 
 
 def _sums(rows: Rows) -> int:
@@ -537,15 +531,3 @@ def point_epochs(num_latents: int, making: Making) -> int:
         return most
     epochs = min(int(LARGEST_POINT_SHARE * making.left() / work), most)
     return epochs if epochs >= JUDGED_AFTER else 0
-
-
-def kernels_of(rows: Rows) -> int:
-    """Rows that get a kernel: those that differ, at most 2^14, and so many that their probabilities take 128 MB."""
-    return int(min(len(rows.rows), MOST_KERNELS, MOST_LOGITS // int(rows.categories.sum())))
-
-
-def states_of_kernels(num_kernels: int, rows: Rows) -> int:
-    """The states of a tree whose epoch costs as much as to judge so many kernels."""
-    return states_of_work(
-        float(num_kernels) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1], rows
-    )

@@ -49,7 +49,7 @@ from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import float_table
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
-from pcircuit.learning.choosing.averages import LARGEST_SHARE, Making, averaged, expected_work
+from pcircuit.learning.choosing.averages import LARGEST_SHARE, Making, averaged, work_of
 from pcircuit.learning.choosing.densities import learned_densities
 from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree, merged
 from pcircuit.learning.choosing.search import Learned, LearnSearch, Trial
@@ -274,7 +274,7 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
             break
         best = larger
     for pseudocount in search.pseudocounts[1:]:
-        if not making.affords(expected_work(best[1], best[1].num_latents, rows)):
+        if not making.affords(work_of(best[1], rows)):
             break
         other = fitted(best[1].num_latents, pseudocount, "smoothing")
         best = other if other[1].best - best[1].best > search.tolerance else best

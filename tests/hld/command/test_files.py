@@ -1,6 +1,5 @@
 """Files on the command line: what they say whatever the order of their rows, and what is refused in one sentence."""
 
-import json
 import sys
 
 import numpy as np
@@ -9,33 +8,6 @@ import pytest
 from command_line import amounts
 
 import hld
-
-
-def test_the_order_of_the_rows_does_not_decide_the_verdict(run_here, tmp_path):
-    detector = hld.HLDDetector(num_latents=2, num_epochs=5, rng=0).fit(amounts(1000, 0))
-    detector.save(tmp_path / "m.hld")
-    lines = [
-        f"{str(a).replace('.', ',') if a else '0'};{k}"
-        for a, k in amounts(600, 1).itertuples(index=False)
-    ]
-    late = sorted(lines, key=lambda line: not line.startswith("0;"))
-    found = []
-    for rows in (lines, late, late[::-1]):
-        text = "\n".join(["amount;k", *rows]) + "\n"
-        (tmp_path / "b.csv").write_text(text)
-        for path in ("b.csv", "-"):
-            _, out, err = run_here("test", "m.hld", path, "--json", stdin=text)
-            assert err == ""
-            result = json.loads(out)
-            found.append(
-                (
-                    result["pvalue"],
-                    [column["num_odd"] for column in result["data_quality"]["columns"]],
-                )
-            )
-    pvalues, odd = zip(*found, strict=True)
-    assert set(map(tuple, odd)) == {(0, 0)}
-    np.testing.assert_allclose(pvalues, pvalues[0], rtol=1e-9)
 
 
 def test_a_closed_standard_input_is_named(run_here, tmp_path, monkeypatch):

@@ -62,7 +62,6 @@ def test_report_of_segments(run, folder):
     assert (status, err) == (1, "")
     assert out.splitlines()[0].startswith("1 of 3 segments of day shifted")
     assert page.count('<span class="shift"') == 1
-    assert "calendar" in page.partition("</style>")[2]
     assert "--by day --every day" in page
 
 

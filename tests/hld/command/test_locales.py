@@ -58,7 +58,7 @@ def run(folder, monkeypatch, capsys):
     return call
 
 
-@pytest.mark.parametrize("more", [[], ["--where", WHERE], ["--sep", "§"]])
+@pytest.mark.parametrize("more", [[], ["--where", WHERE]])
 def test_rows_in_a_pipe_are_those_of_a_file(run, folder, more):
     assert run("sample", "m.hld", "-n", "9", "-o", "rows.csv", *more) == (0, b"", "")
     rows = (folder / "rows.csv").read_bytes()

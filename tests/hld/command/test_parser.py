@@ -4,11 +4,9 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pandas as pd
 import pytest
 
-import hld
 from hld.apps.command import reading
 from hld.apps.command.parser import main
 from pcircuit.kernels.engine import engine_is_numpy
@@ -40,32 +38,6 @@ def test_warnings_are_lines_without_the_source(files):
     assert "left out" in done.stderr
     assert ".py" not in done.stderr
     assert "\x1b" not in done.stderr
-
-
-def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
-    """What the model draws, decoded, written, read and encoded again, is what it drew, and no shift."""
-    assert run_on_gaps("sample", "model.hld", "-n", "300", "--seed", "3", "-o", "drawn.csv") == (
-        0,
-        "",
-        "",
-    )
-    assert (
-        run_on_gaps("sample", "model.hld", "-n", "300", "--seed", "3")[1]
-        == (files / "drawn.csv").read_text()
-    )
-    lines = (files / "drawn.csv").read_text().splitlines()
-    assert lines[0] == "colour,member,visits,income"
-    assert len(lines) == 301
-    detector = hld.load(files / "model.hld")
-    drawn = detector.encoder_.encode(detector.sample(300, rng=3))[0]
-    from hld.apps.command.reading import read_batch
-
-    back = detector.encoder_.encode(read_batch(str(files / "drawn.csv"), detector.encoder_))[0]
-    np.testing.assert_array_equal(drawn, back)
-    assert run_on_gaps("test", "model.hld", "drawn.csv", "--alpha", ALPHA)[0] == 0
-    assert run_on_gaps("sample", "model.hld", "-n", "5", "--sep", r"\t")[1].startswith(
-        "colour\tmember\t"
-    )
 
 
 @pytest.mark.parametrize(

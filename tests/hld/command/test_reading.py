@@ -178,15 +178,6 @@ def test_levels_of_two_types_are_told_by_their_text(csv_file):
     assert codes(encoder, csv_file("p,q", "1,0", "a,0")) == [[0, 0], [1, 0]]
 
 
-def test_decoded_rows_are_read_back(encoder, tmp_path):
-    """Every category of every column, unseen levels and gaps included, survives the way through a file."""
-    tops = np.array(encoder.num_categories)
-    every = np.minimum(np.arange(-1, tops.max())[:, None], tops - 1)
-    path = str(tmp_path / "decoded.csv")
-    write_rows(encoder.names, encoder.decode(every), path)
-    assert codes(encoder, path) == every.tolist()
-
-
 def test_booleans_are_booleans_in_a_batch(encoder, csv_file):
     """As in a frame: 0 and 1 are equal to them, but their texts are others."""
     batch = read_batch(

@@ -86,13 +86,3 @@ def test_files_and_pipes_get_the_names_as_they_are(folder, capsys):
     capsys.readouterr()
     assert main(["sample", "m.hld", "-n", "3"]) == 0
     assert capsys.readouterr().out.replace('"', "").startswith(f"{EVIL},n\n")
-
-
-def test_long_work_says_what_it_does(run, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    said = run("fit", "train.csv", "-o", "m.hld", "--num-epochs", "3")
-    for step in ("dependences of 2 columns", "spread and law of"):
-        assert step in said
-    said = run("audit", "m.hld", "train.csv", "--sizes", "20", "--num-batches", "3")
-    assert "m.hld, in order, 20 rows: batch 3 of 3" in said
-    assert "what 3000 rows find, 2 columns" in run("plan", "m.hld", "--rows-per-day", "100")

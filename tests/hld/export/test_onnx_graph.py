@@ -230,14 +230,6 @@ def test_constants_keep_their_shape_and_have_a_type_of_the_graph(value, dtype):
     np.testing.assert_array_equal(held, np.asarray(value).astype(dtype))
 
 
-def test_equal_constants_are_held_once_and_others_apart():
-    graph = Graph()
-    values = 1.0, np.float64(1), np.array(1.0), np.int64(1), np.array([1.0]), np.float32(1), -0.0, 0
-    names = [graph.constant(value).name for value in values]
-    assert names[0] == names[1] == names[2]
-    assert len(set(names)) == len(graph.constants) == 6
-
-
 def test_a_graph_that_is_none_is_refused():
     graph = Graph()
     graph.add("Add", "nothing", 1.0, output="y")

@@ -86,7 +86,7 @@ def test_a_service_reads_all_of_it_without_pyarrow_and_pandas(shop, tmp_path):
         "warm_up(model, limits)\n"
         "for name, form in (('csv', 'csv'), ('rows', 'json'), ('columns', 'json')):\n"
         "    batch = Batch((folder / name).read_bytes(), form, 0.05)\n"
-        "    print(judge(model, batch, 'full', {}, limits).pvalue)\n"
+        "    print(judge(model, batch, True, {}, limits).pvalue)\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],

@@ -71,20 +71,6 @@ def test_files_of_sqlite_are_opened_for_reading(detector, folder, place, monkeyp
     connection.disconnect()
 
 
-@pytest.mark.parametrize("kind", ["VIRTUAL", "STORED"])
-def test_generated_columns_of_sqlite_are_there(detector, tmp_path, kind):
-    """The list of columns that ibis takes leaves them out, and the table would lack a column of the detector."""
-    with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as connection:
-        connection.execute(
-            f'CREATE TABLE "t ""2""" (a INTEGER, b INTEGER GENERATED ALWAYS AS (a % 2) {kind})'
-        )
-        connection.executemany('INSERT INTO "t ""2""" VALUES (?)', [(0,), (1,), (2,), (2,)])
-        connection.commit()
-    found = hld.sql.count(detector, f"sqlite://{tmp_path}/t.db", 't "2"')
-    assert found.absent == ()
-    assert [counts[:2].tolist() for counts in found.profile.counts] == [[1, 1], [3, 1]]
-
-
 def test_what_is_no_file_of_sqlite_is_refused_and_left_closed(detector, tmp_path, monkeypatch):
     opened, connect = [], sqlite3.connect
     monkeypatch.setattr(
