@@ -105,13 +105,6 @@ class MMDTest(BaselineTest):
     expected_kernel : float
         c = E k(Y, Y') under the circuit.
 
-    Raises
-    ------
-    pcircuit.StructureError
-        If the circuit is not normalised.
-    TypeError, ValueError
-        If an argument is of the wrong kind, or an option is out of range.
-
     Notes
     -----
     A batch costs T upward passes and T^2 V for its kernel matrix; the null costs B times that, once for each T.
@@ -181,17 +174,6 @@ def mmd_squared(
     -------
     float
         At least 0; (1 - E k(Y, Y')) / T in expectation if the rows follow the circuit.
-
-    Raises
-    ------
-    pcircuit.StructureError
-        If a circuit is not normalised, or the v-trees differ.
-    TypeError, ValueError
-        If `data` is not complete evidence or has too few rows, or an option is out of range.
-
-    Notes
-    -----
-    One upward pass per row, one overlap, and T^2 V for the kernel matrix, in blocks.
 
     Examples
     --------

@@ -196,11 +196,6 @@ def median_bandwidth(rows: ArrayLike) -> float:
     float
         Positive.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong kind, or there are fewer than two rows.
-
     Examples
     --------
     >>> median_bandwidth([[0, 0], [3, 4], [6, 8]])
@@ -236,11 +231,6 @@ def dropout_scores(
     -------
     (N,) float64 array
         -inf for "log_std" where p(x) = 0, and +inf for "variation" there; -inf where a row has no uncertainty.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong kind, `score` is unknown, or as `hld.baselines.peers.dropout_moments` says.
 
     Examples
     --------

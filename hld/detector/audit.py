@@ -236,7 +236,7 @@ def audit(
         Rows from the distribution that the detectors learned, in their order.
     sizes : sequence or array of int
         T, batch sizes.
-    edits : sequence of Edit, mapping or str
+    edits : sequence of Edit or str
         Shifts to measure the power against; a text is read as ``sex=F:+0.05``.
     alpha : float
         Level: a p-value of at most alpha is an alarm.

@@ -404,7 +404,7 @@ class HLDDetector(Estimator):
 
         Parameters
         ----------
-        alternative : Edit, mapping, pcircuit.Circuit, or table
+        alternative : Edit, pcircuit.Circuit, or table
             Where rows come from: a level that becomes more frequent, a circuit, or rows (further columns are ignored).
         T : int
             Rows of a batch.
@@ -436,7 +436,7 @@ class HLDDetector(Estimator):
 
         Parameters
         ----------
-        alternative : Edit, mapping, pcircuit.Circuit, or table
+        alternative : Edit, pcircuit.Circuit, or table
         power : float
             Probability with which it is to be found, in (0, 1).
         alpha : float

@@ -152,10 +152,6 @@ class HLDTest:
     TypeError, ValueError
         If `circuit` is not a circuit, an option is unknown, or options contradict each other.
 
-    Notes
-    -----
-    Immutable in use: one object may be called from many threads.
-
     References
     ----------
     K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection,
@@ -321,11 +317,6 @@ class HLDTest:
         Returns
         -------
         HLDResult
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is none of these.
         """
         expected = f"{len(self.mean)} finite numbers such as `test.vectors.mean(rows)`"
         mean = check_numbers(mean, "mean", expected, self.mean.shape)
@@ -356,11 +347,6 @@ class HLDTest:
         -------
         BatchSummary
 
-        Raises
-        ------
-        TypeError, ValueError
-            If `rows` are not evidence for the circuit, or have holes with ``missing="exact"``.
-
         Notes
         -----
         O(T) times the likelihoods of a row; where rows are the reference, also the metrics of at most 20,000 rows.
@@ -383,9 +369,8 @@ class HLDTest:
 
         Parameters
         ----------
-        alternative : Edit, mapping, pcircuit.Circuit, or (n, V) integer array_like
-            Where rows come from: a category that becomes more frequent (`hld.Edit`, or a mapping with "column", "level"
-            and "by"), a circuit, or rows.
+        alternative : Edit, pcircuit.Circuit, or (n, V) integer array_like
+            Where rows come from: a category that becomes more frequent (`hld.Edit`), a circuit, or rows.
         T : int
             Rows of a batch, at least 1.
         alpha : float
@@ -395,11 +380,6 @@ class HLDTest:
         -------
         float
             In [0, 1].
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the alternative does not fit the circuit, or an argument is out of range.
 
         Notes
         -----
@@ -419,7 +399,7 @@ class HLDTest:
 
         Parameters
         ----------
-        alternative : Edit, mapping, pcircuit.Circuit, or (n, V) integer array_like
+        alternative : Edit, pcircuit.Circuit, or (n, V) integer array_like
             As for `power`.
         power : float
             In (0, 1).
@@ -430,11 +410,6 @@ class HLDTest:
         -------
         int or None
             T; None where ten million rows are not enough, or as many as the alternative is known by.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the alternative does not fit the circuit, or an argument is out of range.
 
         Notes
         -----
@@ -467,11 +442,6 @@ class HLDTest:
         tuple of hld.testing.planning.power.Detectable
             Each with `column`, `level`, `share` (its probability p) and `by` (the change h, None where even p + h = 1
             is not found so often); the smallest change first, at most three for each variable and 100 in all.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is out of range.
 
         Notes
         -----
@@ -563,11 +533,6 @@ class HLDTest:
         -------
         float
             1 / (k + 1) for a single row against k rows; with drawn batches, 1 over their largest number.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `T` is not a whole number of at least 1.
 
         Examples
         --------

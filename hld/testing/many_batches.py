@@ -77,10 +77,6 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
     TypeError, ValueError
         If there are no batches, or the test refuses one: ``batches[i]`` in front of what it says.
 
-    References
-    ----------
-    Benjamini and Hochberg (1995), Controlling the false discovery rate, J. Royal Statistical Society B 57, 289.
-
     Examples
     --------
     >>> import hld, pcircuit

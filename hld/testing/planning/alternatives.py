@@ -20,7 +20,6 @@ The test sees an alternative through the mean of its likelihood vectors and thei
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -91,11 +90,6 @@ class Edit:
         -------
         Edit
 
-        Raises
-        ------
-        ValueError
-            If the text is not of this form.
-
         Examples
         --------
         >>> str(Edit.read("sex=F:+0.05"))
@@ -118,13 +112,12 @@ class Edit:
 
 
 def read_edits(edits: object) -> list[Edit]:
-    """The edits of a sequence of edits, mappings and texts."""
+    """The edits of a sequence of edits and texts."""
     if not isinstance(edits, (list, tuple)):
         raise TypeError(f"`edits` must be a list of edits such as 'sex=F:+0.05', found {edits!r}")
     found: list[Any] = []
     for one in edits:
         try:
-            one = _of_mapping(one, "a mapping") if isinstance(one, Mapping) else one
             found.append(Edit.read(one) if isinstance(one, str) else one)
         except (TypeError, ValueError) as error:
             raise ValueError(f"`edits` has {reprlib.repr(one)}: {error}") from error
@@ -133,14 +126,6 @@ def read_edits(edits: object) -> list[Edit]:
                 f"`edits` must be a list of edits such as 'sex=F:+0.05', found {reprlib.repr(one)} in it"
             )
     return found
-
-
-def _of_mapping(what: Mapping[str, Any], name: str) -> Edit:
-    """The edit that a mapping spells."""
-    if set(what) != {"column", "level", "by"}:
-        found = reprlib.repr(sorted(map(str, what)))
-        raise ValueError(f"{name} has the keys 'column', 'level' and 'by', found {found}")
-    return Edit(**what)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +148,6 @@ def alternative_of(planner: Any, what: Any) -> Alternative:
     circuit = planner.test.circuit
     if isinstance(what, Alternative):
         return what
-    if isinstance(what, Mapping):
-        what = _of_mapping(what, "`alternative` as a mapping")
     if isinstance(what, Edit):
         return edited(planner, what)
     if isinstance(what, pcircuit.Circuit):

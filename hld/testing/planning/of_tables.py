@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,8 +118,6 @@ class TablePlanner(Planner):
 
     def alternative(self, what: Any) -> Alternative:
         """The alternative of a circuit, a table, or an edit that names a column and a level."""
-        if isinstance(what, Mapping) and set(what) == {"column", "level", "by"}:
-            (what,) = read_edits([what])
         if isinstance(what, Edit):
             what = coded_edit(self.detector, what)
         elif not isinstance(what, (Alternative, pcircuit.Circuit)):
@@ -273,7 +271,7 @@ def plan(
     detector : HLDDetector
         Fitted.
     rows_per_day : int
-    edits : sequence of Edit, mapping or str
+    edits : sequence of Edit or str
         Changes to ask about; a text is read as ``sex=F:+0.05``.
     power : float
         Probability with which a change is to be found, in (0, 1).

@@ -248,11 +248,6 @@ class Monitor:
         Returns
         -------
         MonitorResult
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `table` is not usable; the monitor is then unchanged.
         """
         codes, marks, absent, extra = self.encode(table)
         return replace(self.update_codes(codes, marks), absent=tuple(absent), extra=tuple(extra))
@@ -370,11 +365,6 @@ class Monitor:
         ----------
         path : str or path-like
             A file of this name is replaced when the new one is complete.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be written.
         """
         write_archive(path, *self.to_parts())
 
@@ -407,13 +397,6 @@ class Monitor:
         Returns
         -------
         Monitor
-
-        Raises
-        ------
-        ValueError
-            If the file is not that of a monitor of this model.
-        OSError
-            If it cannot be read.
         """
         return read_object(path, FORMAT, VERSION, lambda *parts: cls.from_parts(model, *parts))
 

@@ -148,17 +148,6 @@ def arrow_summarizer(detector: Any) -> Callable[[Any], Any]:
         batch has rows; likewise takes and returns a pyarrow.Table.  The column "summary" holds
         ``BatchSummary.to_json()``.
 
-    Raises
-    ------
-    TypeError
-        If `detector` cannot summarise.
-    ImportError
-        Without pyarrow, when it is called.
-
-    Notes
-    -----
-    One pass, memory for one record batch.
-
     Examples
     --------
     >>> import numpy as np, pyarrow

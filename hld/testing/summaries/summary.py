@@ -192,11 +192,6 @@ class BatchSummary:
         Counts of categories, missing cells and new values by column, of pairs and odd rows, where a table was
         summarised; None for rows of a test.
 
-    Raises
-    ------
-    ValueError
-        If the parts do not fit together.
-
     Notes
     -----
     Immutable.  A number for each node and 256 for the sketch of each metric: as JSON from some
@@ -307,11 +302,6 @@ class BatchSummary:
         Returns
         -------
         BatchSummary
-
-        Raises
-        ------
-        ValueError
-            Saying what is wrong, for anything else.
         """
         form = _read_object(text)
         lists = form.pop("arrays", None)

@@ -23,8 +23,7 @@ check asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and t
 * the rows farther out than all reference rows: only their number is kept; so the p-value is at least the
   probability that so many exchangeable rows are all in the batch.
 
-Of many rows a sample is enough, as the check by rows takes one, too: `summaries.summing` scales the sums of at most
-20,000 rows of a batch.
+Of many rows a sample is enough, as the check by rows takes one, too: sums of at most 20,000 rows are scaled.
 
 **Possible sums.** Whoever sends a summary may send any numbers, and it may be one of no rows at all.  A likelihood is
 from 0 to 1, and a feature of the score has a bound (`RowVectors.bounds`); so the sum over the rows that show it is at
@@ -33,10 +32,7 @@ the reach of a metric for 2 b and c = |R F| 2 b,
 
     squares <= T r^2,     fourths <= squares^2 <= T fourths,     |sketch_kl| <= T c_k c_l.
 
-References
-----------
-Alon, Matias and Szegedy (1999), The space complexity of approximating the frequency moments, Journal of Computer and
-System Sciences 58, 137 (sketches by random signs).
+Sketches by random signs: Alon, Matias and Szegedy (1999), J. Computer and System Sciences 58, 137.
 """
 
 import hashlib

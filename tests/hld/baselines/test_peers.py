@@ -79,16 +79,6 @@ def test_level_and_power(name):
     assert TESTS[name](circuit, num_resamples=99, rng=0)(unlikely).reject
 
 
-def test_reference_rows_and_batches_of_one_row():
-    circuit = CIRCUITS["two_coins"]
-    test = baselines.mmd_test(circuit, num_resamples=19, rng=0)
-    assert test([[0, 0]]).num_samples == 1
-    assert test.drawn(1)[0].shape == (1, 2)
-    assert baselines.typicality_test(circuit, entropy=1.0, num_resamples=9)(
-        [[0, 1]]
-    ).statistic == pytest.approx(abs(-naive.log_likelihood(circuit, [[0, 1]])[0] - 1.0), rel=1e-12)
-
-
 def test_impossible_batches_are_rejected():
     circuit = CIRCUITS["deterministic"]
     rows = naive.states(circuit)

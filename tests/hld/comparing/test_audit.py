@@ -61,7 +61,7 @@ def test_drift_and_power_are_found():
         z = abs(np.sum(batch) - len(batch) / 2) / np.sqrt(len(batch) / 4)
         return min(1.0, 2 * float(np.exp(-z * z / 2)))
 
-    found = hld.audit(half, drifting, [100], [{"column": 0, "level": 1, "by": 0.2}], num_batches=30)
+    found = hld.audit(half, drifting, [100], [hld.Edit(0, 1, 0.2)], num_batches=30)
     rates = {row.situation: row.rate for row in found.rows}
     assert rates["random rows"] < rates["in order"]
     assert rates["0 = 1: +20 % of cells"] > 0.8
@@ -167,7 +167,7 @@ def test_edits_and_detectors_with_line_breaks_stay_in_their_lines():
         {"sex": ["F\nx", "M"] * 20},
         sizes=[9],
         num_batches=2,
-        edits=[{"column": "sex", "level": "F\nx", "by": 0.1}],
+        edits=[hld.Edit("sex", "F\nx", 0.1)],
     )
     lines = str(found).splitlines()
     assert lines[1] == r"a\nb: keeps its level"

@@ -100,19 +100,6 @@ def test_covariates_of_a_detector_are_columns_of_its_table():
         hld.HLDDetector(num_latents=2, num_epochs=2, covariates=[0], rng=0).fit(table)
 
 
-def test_a_position_is_a_plain_number_and_a_name_goes_before_it():
-    assert column_places(("1", "0"), "0", "label") == [1]
-    assert column_places(("1", "0"), 0, "label") == [0]
-    names = ("age", "sex", "income")
-    assert [type(one) for one in column_places(names, np.int8(2), "label")] == [int]
-    assert column_places(np.array(names), np.str_("sex"), "label") == [1]
-    with pytest.raises(
-        ValueError,
-        match="`label` names the column 'x', expected one of 'age', 'sex', 'income', or a",
-    ):
-        column_places(names, "x", "label")
-
-
 @pytest.mark.parametrize(
     ("column", "expected"),
     [(1, [0]), (3, [1]), (2, [2, 3]), ("when", [2, 3]), ("when_hour", [3]), (np.uint8(3), [1])],

@@ -108,17 +108,9 @@ def test_counts_have_their_part_in_what_is_found(detector):
     """A rare level of one column among many: the distance alone says much less."""
     edit, T = Edit("shop", 0, 0.06), 400
     both = detector.power(edit, T)
-    alone = detector.test_.power(
-        {
-            "column": 0,
-            "level": int(
-                detector.encoder_.encode(population(1, np.random.default_rng(0), 1.0))[0][0, 0]
-            ),
-            "by": 0.06,
-        },
-        T,
-        shared_level(detector, T, 0.05).distance,
-    )
+    codes = detector.encoder_.encode(population(1, np.random.default_rng(0), 1.0))[0]
+    level = shared_level(detector, T, 0.05).distance
+    alone = detector.test_.power(Edit(0, int(codes[0, 0]), 0.06), T, level)
     assert both > alone + 0.1
     kept = detector.profile_
     rare = replace(kept, counts=tuple(one.copy() for one in kept.counts))

@@ -99,7 +99,7 @@ def test_power_of_single_rows_is_that_of_ranks(by):
         for i in range(trials)
     )
     for planned in (
-        detector.power({"column": "y", "level": "A", "by": by}, T=1),
+        detector.power(Edit("y", "A", by), T=1),
         detector.power(table(2000, 0.4 + by), T=1),
     ):
         assert (

@@ -116,7 +116,6 @@ def test_sample_size_has_the_power_and_detectable_too():
             (lambda test, bad=bad: test.power(bad, 100), said)
             for bad, said in [
                 (None, "alternative"),
-                ({"column": 0}, "keys"),
                 (zoo.circuits()["two_coins"], "other variables"),
                 (Edit(99, 0, 0.1), "`column`"),
                 (Edit(0, 99, 0.1), "`level`"),
@@ -354,18 +353,3 @@ def test_a_slope_is_the_difference_that_the_level_makes_for_each_unit_of_change(
         exact = (probs[own] @ vectors[own] / p - test.mean) / (1 - p)
         # means of 400 rows or more, of units from 0 to 1
         np.testing.assert_allclose(slope, exact, atol=5 * 0.5 / np.sqrt(400) / (1 - p))
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"T": 0}, "`T`"),
-        ({"T": 10**13}, "`T`"),
-        ({"power": 1.0}, "`power`"),
-        ({"alpha": 0}, "`alpha`"),
-        ({"per_column": 0}, "`per_column`"),
-    ],
-)
-def test_wrong_arguments_are_named(options, said):
-    with pytest.raises(ValueError, match=f"^{said} must be"):
-        Planner(TEST).detectable(**{"T": 100, **options})
