@@ -25,7 +25,6 @@ A calibration as JSON scalars and plain arrays, and back, everything checked.
 
 mean, stds, nodes                    of the node likelihoods
 feature.places, feature.factors      features of the score, if a metric looks at them
-feature.scores                       the reference's mean score
 metric.I.*                           the map of metric I
 null.*                               what the null holds
 kept.*                               sums over the rows of a reference
@@ -189,7 +188,6 @@ def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]
         arrays |= {
             "feature.places": calibration.features.places,
             "feature.factors": calibration.features.factors,
-            "feature.scores": calibration.mean_score,
         }
     if calibration.kept is not None:
         scalars["kept"], own_arrays = calibration.kept.to_parts()
@@ -228,12 +226,7 @@ def read_calibration(
             scalars["kept"], under_prefix("kept.", arrays), size, len(metrics)
         )
         kept.check_fits(stds, null.laws)
-    scores = (
-        None
-        if features is None
-        else bounded_array(arrays, "feature.scores", (circuit.num_parameters,), 1.0)
-    )
-    return Calibration(nodes, mean, stds, metrics, null, kept, features, scores)
+    return Calibration(nodes, mean, stds, metrics, null, kept, features)
 
 
 def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.ndarray:

@@ -111,11 +111,10 @@ def judge_rows(
     test: Any, rows: np.ndarray, batch: Shown | None, alpha: float, num_missing: int
 ) -> HLDResult:
     """Test rows (r, V) against reference rows; of a batch in chunks they are a sample, and `batch` is of all."""
-    parts, kept, look, score = test.calibration, test.calibration.kept, test.vectors, None
+    parts, kept, look = test.calibration, test.calibration.kept, test.vectors
     is_whole = batch is None and not kept.has_holes and not is_missing(rows).any()
     if is_whole:
-        score = None if look.features is None else pcircuit.mean_score(test.circuit, rows)
-        batch = all_shown(look.mean(rows, score), len(rows))
+        batch = all_shown(look.mean(rows), len(rows))
     batch = shown(look, rows) if batch is None else batch
     found = compared(test, batch)
     factors = 1.0 if found.factors is None else found.factors
@@ -140,7 +139,7 @@ def judge_rows(
         factors=factors,
     )
     if found.weights is None:
-        return replace(result, _scores=None if score is None else score - parts.mean_score)
+        return result
     together = seen_together(look, rows, batch.num_rows, found.weights, kept)
     return replace(result, _weights=found.weights, _covariance=together)
 
