@@ -127,7 +127,7 @@ def request():
     detector, drawn = fitted(has_holes=True)
     model, body = SimpleNamespace(detector=detector), as_csv(drawn(1, 100)).encode()
     batch = Batch(body, "csv", 0.05)
-    own = seconds(lambda: judge(model, batch, "full", {}, Limits()))
+    own = seconds(lambda: judge(model, batch, True, {}, Limits()))
     read = seconds(lambda: pandas.read_csv(io.BytesIO(body)))
     return "request with 100 rows and holes, full answer", own, "pandas.read_csv of it", read
 

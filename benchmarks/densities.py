@@ -17,7 +17,7 @@ deviation beyond the training rows, and what lies further counts as their end.
 
 Other programs: scikit-learn's mixtures of normal distributions, with 1 to 32 of them as a tenth of the rows chooses, on
 the dequantised rows; adversarial random forests (`arfpy`, left out where it is not installed), whose leaves are the
-products of normal distributions, and of shares of categories, from which `forge` draws.
+products of normal distributions and of shares of categories.
 """
 
 import argparse
@@ -28,12 +28,15 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import datasets as bundled
+from sklearn.mixture import GaussianMixture
 
 import hld
 import pcircuit
 from pcircuit.inference.densities import at_rows, block_rows
 from pcircuit.learning.normal_blocks import NormalBlocks
-from pcircuit.leaves import Atoms, Categorical, Histogram, LeafFamily
+from pcircuit.learning.product_mixtures import product_circuit
+from pcircuit.leaves import Atoms, Categorical, Gaussian, Histogram, LeafFamily
 from pcircuit.leaves.columns import heaped_values, rounding_unit
 
 from .measure import markdown, median_time, show
@@ -51,13 +54,11 @@ def load(name):
     """(N, V) numbers of a table in random order, and which columns are categories."""
     if name in ("covertype", "sensorless", "adult"):
         table = datasets.load_table(name)
-        kept = np.full(len(table.is_numeric), True) if name == "adult" else table.is_numeric
+        kept = table.is_numeric | (name == "adult")
         rows, are_categories = table.values[:, kept].astype(float), ~table.is_numeric[kept]
     else:
-        from sklearn import datasets as bundled
-
-        named = {"breast": "breast_cancer"}.get(name, name)
-        rows = getattr(bundled, f"load_{named}")().data.astype(float)
+        loader = getattr(bundled, f"load_{'breast_cancer' if name == 'breast' else name}")
+        rows = loader().data.astype(float)
         rows = rows[:, rows.std(axis=0) > 0]
         are_categories = np.zeros(rows.shape[1], dtype=bool)
     return rows[np.random.default_rng(0).permutation(len(rows))], are_categories
@@ -104,28 +105,24 @@ def of_bins(parts, num_bins):
         if parts.are_categories[v]:
             edges.append(np.arange(parts.train[:, v].max() + 2) - 0.5)
             continue
-        cuts = np.unique(np.quantile(column, np.arange(1, num_bins) / num_bins))
+        cuts = np.quantile(column, np.arange(1, num_bins) / num_bins)
         ends = column.min() - parts.std[v], column.max() + parts.std[v]
-        edges.append(np.concatenate([[ends[0]], cuts, [ends[1]]]))
-    codes = np.stack(
-        [np.searchsorted(e[1:-1], column) for e, column in zip(edges, parts.smooth.T, strict=True)],
-        axis=1,
-    )
+        edges.append(np.unique([*ends, *cuts]))
+    columns = zip(edges, parts.smooth.T, strict=True)
+    codes = np.stack([np.searchsorted(e[1:-1], column) for e, column in columns], axis=1)
     start = pcircuit.hclt(codes, NUM_LATENTS, num_categories=[max(len(e) - 1, 2) for e in edges])
     circuit, _ = start.fit_em(codes, num_epochs=EPOCHS, pseudocount=1.0)
-    leaves = [
-        Histogram(e, region.probs[:, : len(e) - 1])
-        for e, region in zip(edges, circuit.inputs, strict=True)
-    ]
+    bins = zip(edges, circuit.inputs, strict=True)
+    leaves = [Histogram(e, region.probs[:, : len(e) - 1]) for e, region in bins]
     inside = np.clip(parts.fresh, [e[0] for e in edges], [e[-1] for e in edges])
-    return with_leaves(circuit, leaves).log_likelihood(inside)
+    return with_leaves(circuit, dict(enumerate(leaves))).log_likelihood(inside)
 
 
 def with_leaves(circuit, leaves):
-    """A circuit with other leaves."""
+    """A circuit with leaves of other families at some variables."""
     regions = list(circuit.regions)
     for v, r in enumerate(circuit.vtree.leaf_of().tolist()):
-        regions[r] = pcircuit.InputRegion(v, leaves[v])
+        regions[r] = pcircuit.InputRegion(v, leaves.get(v, circuit.inputs[v].leaves))
     return pcircuit.Circuit(circuit.vtree, regions)
 
 
@@ -152,8 +149,9 @@ def spread(model, units):
         return pcircuit.Mixture([spread(one, units) for one in model.circuits], model.weights)
     if isinstance(model, NormalBlocks):
         return NormalBlocks(spread(model.products, units), model.correlations)
-    leaves = [region.leaves for region in model.inputs]
-    for v, own in enumerate(leaves):
+    leaves = {}
+    for v, region in enumerate(model.inputs):
+        own = region.leaves
         if isinstance(own, Categorical):
             leaves[v] = Histogram(np.arange(own.num_categories + 1) - 0.5, own.probs)
         elif isinstance(own, Atoms):
@@ -163,8 +161,6 @@ def spread(model, units):
 
 def normal_mixture(parts, kind):
     """scikit-learn's mixture, its number of components chosen by a tenth of the rows."""
-    from sklearn.mixture import GaussianMixture
-
     rows, held = parts.standardized(parts.smooth), len(parts.smooth) // 10
 
     def fitted(count, some):
@@ -174,46 +170,36 @@ def normal_mixture(parts, kind):
     counts = [count for count in (1, 2, 4, 8, 16, 32) if count <= len(rows) - held]
     scores = [fitted(count, rows[held:]).score(rows[:held]) for count in counts]
     best = fitted(counts[int(np.argmax(scores))], rows)
-    return best.score_samples(parts.standardized(parts.fresh))
+    return best.score_samples(parts.standardized(parts.fresh)) - np.log(parts.std).sum()
 
 
 def random_forest(parts):
     """An adversarial random forest: for each tree the mixture of its leaves, and the mean over trees."""
     import pandas
     from arfpy.arf import arf
-    from scipy.special import logsumexp
 
-    rows, fresh = parts.standardized(parts.smooth), parts.standardized(parts.fresh)
-    codes = parts.train.astype(int)
-    frame = pandas.DataFrame(
-        {
-            f"x{v}": pandas.Categorical(codes[:, v]) if is_one else rows[:, v]
-            for v, is_one in enumerate(parts.are_categories)
-        }
-    )
-    forest = arf(frame, verbose=False, random_state=0).clf
-    of_forest = frame.copy()
-    for v in np.flatnonzero(parts.are_categories).tolist():
-        of_forest[f"x{v}"] = of_forest[f"x{v}"].cat.codes
-    cells, found = np.rint(parts.fresh).astype(int), []
-    for places in forest.apply(of_forest).T:
-        logs = []
-        for leaf in np.unique(places):
-            here = places == leaf
-            total = np.full(len(fresh), np.log(here.mean()))
-            for v, is_category in enumerate(parts.are_categories):
-                if is_category:
-                    size = codes[:, v].max() + 1
-                    counts = np.bincount(codes[here, v], minlength=size) + 1 / size
-                    shares = np.append(counts / counts.sum(), 1e-12)
-                    total += np.log(shares[np.minimum(cells[:, v], size)] * parts.std[v])
-                    continue
-                mean = rows[here, v].mean()
-                std = max(rows[here, v].std(ddof=1) if here.sum() > 1 else 1.0, SMALLEST_SPREAD)
-                total -= 0.5 * ((fresh[:, v] - mean) / std) ** 2 + np.log(std * np.sqrt(2 * np.pi))
-            logs.append(total)
-        found.append(logsumexp(logs, axis=0))
-    return logsumexp(found, axis=0) - np.log(len(found))
+    rows = np.where(parts.are_categories, parts.train, parts.smooth)
+    away = rows - parts.mean
+    frame = pandas.DataFrame(rows, columns=[f"x{v}" for v in range(rows.shape[1])])
+    for name in frame.columns[parts.are_categories]:
+        frame[name] = frame[name].astype(int).astype("category")
+    forest, trees = arf(frame, verbose=False, random_state=0).clf, []
+    for name in frame.columns[parts.are_categories]:
+        frame[name] = frame[name].cat.codes
+    for places in forest.apply(frame).T:
+        shares = np.eye(places.max() + 1)[places]
+        shares = shares[:, shares.any(axis=0)]
+        counts = shares.sum(axis=0)[:, None]
+        mean = shares.T @ away / counts
+        variance = (shares.T @ away**2 - counts * mean**2) / np.maximum(counts - 1, 1)
+        std = np.sqrt(np.maximum(variance, (SMALLEST_SPREAD * parts.std) ** 2))
+        std = np.where(counts > 1, std, parts.std)
+        units = [Gaussian(*one) for one in zip((parts.mean + mean).T, std.T, strict=True)]
+        for v in np.flatnonzero(parts.are_categories):
+            table = Categorical(np.ones((len(counts), int(parts.train[:, v].max()) + 1)))
+            units[v] = table.maximize(table.statistics(rows[:, v], shares), 1.0)
+        trees.append(product_circuit(units, shares.sum(axis=0)))
+    return spread(pcircuit.Mixture(trees), parts.units).log_likelihood(parts.fresh)
 
 
 def tree(parts, kind):
@@ -240,18 +226,16 @@ MODELS = {  # ln of the densities of fresh rows
     "Gaussian": lambda parts: tree(parts, "gaussian"),
     "auto": lambda parts: tree(parts, "auto"),
     "learn": learned,
-    "mixture diag": lambda parts: normal_mixture(parts, "diag") - np.log(parts.std).sum(),
-    "mixture full": lambda parts: normal_mixture(parts, "full") - np.log(parts.std).sum(),
-    "forest": lambda parts: random_forest(parts) - np.log(parts.std).sum(),
+    "mixture diag": lambda parts: normal_mixture(parts, "diag"),
+    "mixture full": lambda parts: normal_mixture(parts, "full"),
+    "forest": random_forest,
 }
 
 
 def nats(names, models, num_trees):
-    """A table of mean log-likelihoods of fresh rows."""
-    if "forest" in models and find_spec("arfpy") is None:
-        print("arfpy is not installed, so there is no column of adversarial random forests\n")
-        models = [model for model in models if model != "forest"]
-    print(f"| table | V, n | {' | '.join(models)} |\n| --- | --- {'| --- ' * len(models)}|")
+    """A table of mean log-likelihoods of fresh rows; adversarial random forests where `arfpy` is installed."""
+    models = [model for model in models if model != "forest" or find_spec("arfpy")]
+    print(markdown(["table", "V, n", *models]), end="")
     for name in names:
         parts = split(*load(name))._replace(num_trees=num_trees)
         print(f"| {name} | {parts.train.shape[1]}, {len(parts.train)} |", end="", flush=True)
@@ -263,7 +247,7 @@ def nats(names, models, num_trees):
 
 def level(names, trials):
     """Shares of batches drawn from a circuit that its own test rejects at 5 % and at 1 %."""
-    print("| table | T | 5 % | 1 % |\n| --- | --- | --- | --- |")
+    print(markdown(["table", "T", "5 %", "1 %"]), end="")
     for name in names:
         parts = split(*load(name))
         leaves = ["categorical" if is_one else "auto" for is_one in parts.are_categories]
@@ -273,8 +257,7 @@ def level(names, trials):
         for T in (10, 50, 200):
             rows = circuit.sample(T * trials, rng=T).reshape(trials, T, -1)
             pvalues = np.array([test(batch).pvalue for batch in rows])
-            shares = " | ".join(f"{(pvalues <= alpha).mean():.3f}" for alpha in (0.05, 0.01))
-            print(f"| {name} | {T} | {shares} |", flush=True)
+            show(name, T, *(f"{(pvalues <= alpha).mean():.3f}" for alpha in (0.05, 0.01)))
 
 
 SHIFTS = {
@@ -289,9 +272,7 @@ SHIFTS = {
 
 def power(names, trials):
     """Shares of batches that detectors of bins and of densities reject at the 5 % level."""
-    print(
-        f"| table | T | model | {' | '.join(SHIFTS)} |\n| --- | --- | --- {'| --- ' * len(SHIFTS)}|"
-    )
+    print(markdown(["table", "T", "model", *SHIFTS], left=3), end="")
     for name in names:
         parts = split(*load(name))
         train, fresh = (parts.standardized(rows) for rows in (parts.smooth, parts.fresh))
@@ -308,10 +289,7 @@ def power(names, trials):
                     rng = np.random.default_rng(2)
                     batches = [fresh[rng.integers(len(fresh), size=T)] for _ in range(trials)]
                     shares.append(np.mean([judge(shift(batch, rng)).reject for batch in batches]))
-                print(
-                    f"| {name} | {T} | {model} | {' | '.join(f'{x:.2f}' for x in shares)} |",
-                    flush=True,
-                )
+                show(name, T, model, *(f"{x:.2f}" for x in shares))
 
 
 def speed(settings):
@@ -323,26 +301,12 @@ def speed(settings):
         rows = rng.standard_normal((MOST_CELLS // V, V)) + rng.standard_normal((MOST_CELLS // V, 1))
         start = pcircuit.hclt(rows[:2000], K, leaves="gaussian")
         circuit, _ = start.fit_em(rows[:2000], num_epochs=2)
-        step, times = block_rows(circuit), [time.process_time()]
-
-        def seconds(function):
-            function()
-            return median_time(function, 5, clock=time.process_time)
-
-        whole = seconds(lambda c=circuit, x=rows: c.log_likelihood(x, n_jobs=1))
-        fill = seconds(
-            lambda c=circuit, x=rows, n=step: [
-                at_rows(c, x, slice(i, i + n)) for i in range(0, len(x), n)
-            ]
-        )
-        circuit.fit_em(
-            rows, num_epochs=6, n_jobs=1, callback=lambda *_, t=times: t.append(time.process_time())
-        )
+        whole, fill, one, five = times(circuit, rows)
         rates = [of_peer(name, circuit, rows) for name in ("libcirkit", "spflow")]
-        best = max((rate for rate in rates if rate), default=None)
         cells = [f"{rate:,.0f}" if rate else "-" for rate in rates]
-        cells.append(f"{len(rows) / whole / best:.1f}" if best else "-")
-        epoch = np.median(np.diff(times)[1:]) / whole
+        best = max((rate for rate in rates if rate), default=np.inf)
+        cells.append(f"{len(rows) / whole / best:.1f}")
+        epoch = (five - one) / 4 / whole
         show(
             f"{V:,}", K, f"{len(rows) / whole:,.0f}", f"{fill / whole:.2f}", f"{epoch:.1f}", *cells
         )
@@ -352,14 +316,27 @@ def speed(settings):
     )
 
 
+def times(circuit, rows):
+    """CPU seconds of an evaluation, of filling its leaf tables, and of one and of five epochs of EM."""
+    step = block_rows(circuit)
+    circuit.log_likelihood(rows, n_jobs=1)  # compiled, and with memory to work in
+    return [
+        median_time(function, 5, clock=time.process_time)
+        for function in (
+            lambda: circuit.log_likelihood(rows, n_jobs=1),
+            lambda: [at_rows(circuit, rows, slice(i, i + step)) for i in range(0, len(rows), step)],
+            lambda: circuit.fit_em(rows, num_epochs=1, n_jobs=1),
+            lambda: circuit.fit_em(rows, num_epochs=5, n_jobs=1),
+        )
+    ]
+
+
 def of_peer(name, circuit, rows):
     """Rows per CPU second of the same circuit in another library at its best batch size; None where it cannot."""
-    try:
-        peer = import_module(f"benchmarks.peer_{name}")
-    except ImportError:
+    if find_spec({"libcirkit": "cirkit", "spflow": "spflow"}[name]) is None:
         return None
-    evaluate, few = peer.evaluator(circuit), rows[:100]
-    want = circuit.log_likelihood(few)
+    peer, few = import_module(f"benchmarks.peer_{name}"), rows[:100]
+    evaluate, want = peer.evaluator(circuit), circuit.log_likelihood(few)
     if want.min() < peer.LOWEST:
         return None
     np.testing.assert_allclose(evaluate(peer.as_input(few)), want, rtol=1e-4, atol=1e-3)
@@ -372,19 +349,15 @@ def main():
     parser.add_argument("what", choices=("nats", "level", "power", "speed"))
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--trials", type=int, help="batches (default 50, of `level` 1000)")
+    parser.add_argument("--trials", type=int, default=50, help="batches (default 50)")
     parser.add_argument("--trees", type=int, default=32, help="`num_trees` of `learn` (default 32)")
     given = parser.parse_args()
-    begun = time.perf_counter()
     if given.what == "nats":
         nats(given.tables, given.models, given.trees)
-    elif given.what == "level":
-        level(given.tables, given.trials or 1000)
     elif given.what == "speed":
         speed(SETTINGS)
     else:
-        power(given.tables, given.trials or 50)
-    print(f"\n{time.perf_counter() - begun:.0f} s")
+        {"level": level, "power": power}[given.what](given.tables, given.trials)
 
 
 if __name__ == "__main__":

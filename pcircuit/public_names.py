@@ -1,6 +1,6 @@
 """Names of a package that are loaded when they are first used.
 
-They are listed once, as imports in the stub beside the ``__init__`` file, where editors and type checkers look, too.
+Its ``__init__`` file lists them once, as the imports that editors and type checkers see.
 """
 
 import ast
@@ -9,11 +9,12 @@ import pathlib
 
 
 def homes_of(init_file: str) -> dict[str, str]:
-    """Public name -> the module that the stub beside an ``__init__`` file imports it from."""
-    tree = ast.parse(pathlib.Path(init_file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    """Public name -> module, as an ``__init__`` file imports it where it says ``if TYPE_CHECKING``."""
+    tree = ast.parse(pathlib.Path(init_file).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
     return {
         alias.name: node.module or ""
-        for node in tree.body
+        for node in checked.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }

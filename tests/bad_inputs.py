@@ -248,9 +248,7 @@ OWN = {
     "pcircuit.fit_em": DISTRIBUTION
     | EM
     | {
-        "steps": ("None", ["3", "'a'"]),
-        "watch": ("None", ["3", "'a'"]),
-        "keywords": UNKNOWN,
+        "callback": ("None", ["3", "'a'"]),
         "rng": ARGUMENTS["rng"],
     },
     "pcircuit.fit_mixture": {"mixture": ("mixed", "model")},

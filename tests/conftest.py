@@ -49,7 +49,7 @@ class _WithoutKernels:
     @staticmethod
     def pytest_ignore_collect(collection_path):
         is_kernel = collection_path.parent.name == "kernels" and collection_path.suffix == ".py"
-        is_kernel &= collection_path.stem not in ("engine", "test_engine", "test_warm_up")
+        is_kernel &= collection_path.stem not in ("engine", "test_engine")
         return True if is_kernel or collection_path.name == "kernel.py" else None
 
     @staticmethod

@@ -1,6 +1,5 @@
 """Which engines a test can run: both, or NumPy alone where Numba is not installed."""
 
-import functools
 import importlib.util
 
 import pytest
@@ -9,11 +8,3 @@ HAS_NUMBA = importlib.util.find_spec("numba") is not None
 ENGINES = ("numpy", "numba") if HAS_NUMBA else ("numpy",)
 WITHOUT_NUMBA = "needs Numba, which is not installed here"
 needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason=WITHOUT_NUMBA)
-
-
-@functools.cache
-def door(kernel):
-    """A function that only kernels call, made callable from Python."""
-    import numba
-
-    return numba.njit(error_model="numpy")(getattr(kernel, "py_func", kernel))

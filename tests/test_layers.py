@@ -72,8 +72,6 @@ ROOMS = {  # as in docs/architecture.md
         "testing.sequential",
         "baselines",
         "detector",
-        "detector.comparing",
-        "answers.reports",
         "dask",
         "sql",
         "apps",
@@ -152,21 +150,16 @@ def imported_modules(path, **options):
     return found - {module_name(path), package}
 
 
-DECORATORS = {"jit", "inner", "inner_kernel", "inlined", "inlined_kernel", "compile_kernel"}
-
-
 @functools.cache
 def is_kernel(path):
     """Whether a file imports Numba at its top, so that it may be imported only when first called."""
-    if not re.search(
-        "numba|jit|inner|inlined|compile_kernel", (ROOT / path).read_text(encoding="utf-8")
-    ):
+    if not re.search("numba|compile_kernel", (ROOT / path).read_text(encoding="utf-8")):
         return False  # without parsing it
     return any(
         name.partition(".")[0] == "numba" for _, name in imports(path, at_import_only=True)
     ) or any(
         isinstance(node, ast.FunctionDef)
-        and DECORATORS & {ast.unparse(d) for d in node.decorator_list}
+        and "compile_kernel" in {ast.unparse(d) for d in node.decorator_list}
         for node in nodes(path)
     )
 

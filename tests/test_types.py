@@ -16,7 +16,7 @@ USE = """
 import pcircuit
 
 circuit = pcircuit.hclt([[0, 1], [1, 0]], num_latents=2)
-fitted, history = pcircuit.fit_em(circuit, [[0, 1], [1, 0]], num_epochs=1, steps=pcircuit.EMSteps(batch_size=1))
+fitted, history = pcircuit.fit_em(circuit, [[0, 1], [1, 0]], num_epochs=1, batch_size=1)
 reveal_type(fitted)
 reveal_type(history)
 reveal_type(pcircuit.exact_moments(fitted).trace)

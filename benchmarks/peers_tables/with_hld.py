@@ -18,8 +18,7 @@ def explain(model, batch):
 
 
 def report(model, batch, path):
-    from hld.answers.reports.batch_report import batch_report
-    from hld.answers.reports.page import write_page
+    from hld.answers.reports import batch_report, write_page
 
     write_page(batch_report(model, model.test(batch), batch_name="batch"), path)
 

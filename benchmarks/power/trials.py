@@ -18,7 +18,7 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.answers.table_facts import batch_profile, held_of, new_marks, quality_of
+from hld.answers.table_facts import batch_profile, held_of, quality_of, read_batch
 from hld.features.linear_maps import squared_distances
 from hld.features.score_features import score_features
 from hld.laws.auto import PILOT_ROWS
@@ -146,17 +146,13 @@ def study(name, options, done) -> list:
 
     def each(batches, T):
         """What is tested beside in each of B batches, and (B, q) scores of the metrics, one by one."""
-        marks = [new_marks(detector, len(batch)) for batch in batches]
-        rows, quality = [], []
-        for batch, own in zip(batches, marks, strict=True):
-            codes, *said = detector.encoder_.encode_counting(batch, own)
-            rows.append(codes)
-            quality.append(quality_of(detector, *said, held))
-        means = np.stack([reference.vectors.mean(one) for one in rows]) - reference.mean
+        read = [read_batch(detector, batch) for batch in batches]
+        quality = [quality_of(detector, one.report, one.absent, one.extra, held) for one in read]
+        means = np.stack([reference.vectors.mean(one.codes) for one in read]) - reference.mean
         scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[
             :, : len(metrics)
         ]
-        own = [batch_profile(detector, *one) for one in zip(rows, marks, strict=True)]
+        own = [batch_profile(detector, one.codes, one.marks) for one in read]
         beside = [
             {
                 COUNTS: largest_count(kept, one, ascending),

@@ -12,7 +12,6 @@ each at most 1.  A test is rejected at level a if its adjusted p-value is at mos
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 
 def holm(pvalues: Any, total: int = 0) -> np.ndarray:
@@ -23,7 +22,7 @@ def holm(pvalues: Any, total: int = 0) -> np.ndarray:
     return _in_order(order, stepped)
 
 
-def benjamini_hochberg(pvalues: ArrayLike) -> np.ndarray:
+def benjamini_hochberg(pvalues: Any) -> np.ndarray:
     """(m,) p-values adjusted by the step-up procedure of Benjamini and Hochberg."""
     pvalues = np.asarray(pvalues, dtype=np.float64)
     order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
@@ -32,7 +31,7 @@ def benjamini_hochberg(pvalues: ArrayLike) -> np.ndarray:
     return _in_order(order, stepped)
 
 
-def benjamini_yekutieli(pvalues: list[float]) -> np.ndarray:
+def benjamini_yekutieli(pvalues: Any) -> np.ndarray:
     """(m,) p-values adjusted by the step-up procedure of Benjamini and Yekutieli."""
     m = len(pvalues)
     return np.minimum(benjamini_hochberg(pvalues) * (1 / np.arange(1, m + 1)).sum(), 1.0)

@@ -28,33 +28,20 @@ import collections
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.frequencies import homogeneity_pvalue
+from hld.tables.schemas.columns import LevelColumn
 from hld.tables.shown_names import visible
 from pcircuit.arguments import for_ranking
-
-if TYPE_CHECKING:
-    from hld.answers.profile import Profile
-    from hld.tables.schemas.columns import LevelColumn
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
 CLEAR = 0.01  # |A - 1/2| below which no direction is given
 SHOWN_CHANGES = 2
-MOST_DIGITS = 4  # behind the point, of shares in per cent that would look alike
 DIGITS = 4  # of bin edges, more where they would look alike
-
-
-@dataclass(frozen=True)
-class NewValues:
-    """Values of one column that learning did not show: their p-value, and shares of rows of reference and batch."""
-
-    pvalue: float
-    expected: float
-    observed: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,26 +66,18 @@ class ColumnShift:
             return ""
         return "higher" if self.above > 0.5 else "lower"
 
-    def largest_changes(self, count: int = SHOWN_CHANGES) -> list[Any]:
-        """Positions of the levels or bins whose shares changed most, at most `count` of them."""
-        change = np.abs(self.observed - self.expected)
-        order = np.argsort(-for_ranking(change), kind="stable")[:count].tolist()
-        return [k for k in order if change[k] > 0]
-
     def describe(self) -> str:
-        """How the column moved, in words."""
+        """How the column moved, in words: where to, and what changed most."""
+        change = np.abs(self.observed - self.expected)
         expected, observed = self.beyond or (0.0, 0.0)
-        is_most = observed - expected > np.abs(self.observed - self.expected).max(initial=0.0)
-        changes = [
-            f"{visible(self.labels[k])} {from_to(self.expected[k], self.observed[k])}"
-            for k in self.largest_changes(SHOWN_CHANGES - is_most)
-        ]
-        if is_most:
-            changes.insert(0, f"beyond the training range {from_to(expected, observed)}")
-        return (
-            ", ".join(part for part in (self.direction, "; ".join(changes)) if part)
-            or "as expected"
-        )
+        said = []
+        if observed - expected > change.max(initial=0.0):
+            said.append(f"beyond the training range {from_to(expected, observed)}")
+        for k in np.argsort(-for_ranking(change), kind="stable")[: SHOWN_CHANGES - len(said)]:
+            if change[k] > 0:
+                shares = from_to(self.expected[k], self.observed[k])
+                said.append(f"{visible(self.labels[k])} {shares}")
+        return ", ".join(filter(None, (self.direction, "; ".join(said)))) or "as expected"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
@@ -120,83 +99,49 @@ class ColumnShift:
 
 
 def column_shifts(
-    columns: tuple[LevelColumn, ...],
-    reference: Profile,
-    batch: Profile,
+    columns: Sequence[LevelColumn],
+    counts: Sequence[tuple[np.ndarray, np.ndarray]],
     seed: int,
     tests: np.ndarray | None = None,
-    new: Sequence[NewValues | None] | None = None,
-    missing: Sequence[float | None] | None = None,
+    more: Sequence[tuple[float, ...]] | None = None,
+    beyond: Sequence[tuple[float, float] | None] | None = None,
 ) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
-    Shapes: tests (2, V).
+    `counts` are those of the reference and of the batch (C + 1,), `tests` (2, V) p-values and adjusted ones, `more`
+    further p-values of each column, `beyond` its shares of rows beyond the training range.
     O(K) a column, and up to 9,999 draws of K numbers where counts are small.
     """
-    pairs = list(zip(reference.counts, batch.counts, strict=True))
-    new, missing = new or [None] * len(columns), missing or [None] * len(columns)
-    if tests is None or any(one is not None for one in (*new, *missing)):
-        pvalues = [
-            _together(
-                homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
-                if tests is None
-                else float(tests[0, v]),
-                getattr(new[v], "pvalue", None),
-                missing[v],
+    V = len(columns)
+    more, beyond = more or [()] * V, beyond or [None] * V
+    if tests is None or any(more):
+        pvalues = np.empty(V)
+        for v in range(V):
+            if tests is None:
+                own = homogeneity_pvalue(*counts[v], np.random.default_rng([seed, v]))
+            else:
+                own = float(tests[0, v])  # NaN for a column that is not tested
+            pvalues[v] = (
+                np.minimum((1 + len(more[v])) * min(own, *more[v]), 1.0) if more[v] else own
             )
-            for v, (expected, observed) in enumerate(pairs)
-        ]
         tests = np.array([pvalues, holm(pvalues, int(np.isfinite(pvalues).sum()))])
-    shifts = [
-        _shift(column, expected, observed, float(p), float(q), one)
-        for column, (expected, observed), (p, q), one in zip(
-            columns, pairs, tests.T.tolist(), new, strict=True
+    shifts = []
+    for v, column in enumerate(columns):
+        expected, observed = counts[v]
+        a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
+        labels = labels_of(column)
+        above = None
+        if is_ordered(column):
+            placed = [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)]
+            above = _above(expected[:-1], observed[:-1], placed)
+        difference, (p, adjusted) = float(np.abs(a - b).sum() / 2), tests[:, v].tolist()
+        shifts.append(
+            ColumnShift(
+                column.name, column.kind, labels, a, b, difference, p, adjusted, above, beyond[v]
+            )
         )
-    ]
     return tuple(
-        sorted(
-            shifts,
-            key=lambda one: (
-                np.isnan(one.pvalue),
-                float(f"{np.nan_to_num(one.pvalue):.9g}"),
-                -round(one.difference, 9),
-            ),
-        )
-    )
-
-
-def _together(*pvalues: float | None) -> float:
-    """The smallest of those that there are, times their number; NaN for a column that is not tested."""
-    known = [p for p in pvalues if p is not None]
-    return float(np.minimum(len(known) * min(known), 1.0))
-
-
-def _shift(
-    column: LevelColumn,
-    expected: np.ndarray,
-    observed: np.ndarray,
-    pvalue: float,
-    adjusted: float,
-    new: NewValues | None,
-) -> ColumnShift:
-    """How a column with counts (C + 1,) moved."""
-    a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
-    labels = labels_of(column)
-    ordered = is_ordered(column)
-    levels = (
-        [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)] if ordered else []
-    )
-    return ColumnShift(
-        column.name,
-        column.kind,
-        labels,
-        a,
-        b,
-        float(np.abs(a - b).sum() / 2),
-        pvalue,
-        adjusted,
-        _above(expected[:-1], observed[:-1], levels) if ordered else None,
-        (new.expected, new.observed) if new is not None and hasattr(column, "edges") else None,
+        sorted(shifts, key=lambda one: (np.nan_to_num(one.pvalue, nan=2.0), -one.difference))
     )
 
 
@@ -213,7 +158,7 @@ def labels_of(column: Any) -> tuple[Any, ...]:
         return (*level_texts(column.levels, others), *others)
     if not edges:
         return ("all numbers", MISSING)
-    marks = edge_texts(column, edges)
+    marks = column.texts(edges, DIGITS)
     return (
         f"< {marks[0]}",
         *(f"{a} to {b}" for a, b in pairwise(marks)),
@@ -240,28 +185,12 @@ def percent(share: float) -> str:
     return f"{100 - rest:.10g}%"
 
 
-def tenths(share: float) -> str:
-    """A share to a tenth of a per cent, with more digits where it would look like none or all."""
-    text = f"{share:.1%}"
-    return percent(share) if text in ("0.0%", "100.0%") and 0 < share < 1 else text
-
-
 def from_to(first: float, second: float) -> str:
-    """Two shares in per cent, with as many digits as tell them apart."""
+    """Two shares in per cent, with more digits where they would look alike."""
     texts = percent(first), percent(second)
-    is_close = texts[0] == texts[1] and first != second
-    for digits in range(1, MOST_DIGITS + 1) if is_close else ():
-        longer = f"{100 * first:.{digits}f}%", f"{100 * second:.{digits}f}%"
-        if longer[0] != longer[1] and (
-            max(first, second) >= 1 or not any(one.startswith("100") for one in longer)
-        ):
-            return " -> ".join(longer)
+    if texts[0] == texts[1] and first != second:
+        texts = f"{100 * first:.5g}%", f"{100 * second:.5g}%"
     return " -> ".join(texts)
-
-
-def edge_texts(column: Any, edges: Sequence[float]) -> list[str]:
-    """Edges of the bins of a column: dates and times as such, numbers as short as they can be without looking alike."""
-    return list(column.texts(edges, DIGITS))
 
 
 def _above(expected: np.ndarray, observed: np.ndarray, levels: list[int]) -> float | None:

@@ -48,7 +48,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 CLOSE = 1e-10  # standard deviation of what does not vary
-CLEAR = 3.0  # standard errors of a mean below that of chance
 
 
 class Associations(NamedTuple):
@@ -99,22 +98,6 @@ def changes_of_associations(kept: Any, batch: Any) -> list[tuple[int, float, flo
             )
         )
     return result
-
-
-def are_opposed(a: np.ndarray, counts: np.ndarray) -> bool:
-    """Whether the pairs of a batch are those of low associations, clearly more often than chance makes them.
-
-    Then a mean below that of the reference tells no weaker dependence, but one between other values.
-
-    Shapes: a (C_u, C_v), counts (C_u, C_v).
-    """
-    T = int(counts.sum())
-    if not T:
-        return False
-    alone = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / T**2
-    mean = float((a * alone).sum())
-    error = math.sqrt(float(((a - mean) ** 2 * alone).sum()) / T)
-    return mean - float((a * counts).sum()) / T > CLEAR * error
 
 
 def _loss(a: np.ndarray, shares: np.ndarray) -> float:

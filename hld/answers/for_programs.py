@@ -10,24 +10,12 @@ from typing import Any
 NANOSECONDS = ("datetime64[ns]", "timedelta64[ns]")
 
 
+COLUMNS = ["name", "kind", "pvalue", "adjusted_pvalue", "difference", "direction", "description"]
+
+
 def columns_frame(columns: Any) -> Any:
     """One row per column: its p-values (NaN where it has none), how much it moved, where to, and in words."""
-    rows = [
-        {
-            "column": one.name,
-            "kind": one.kind,
-            "pvalue": one.pvalue,
-            "adjusted_pvalue": one.adjusted,
-            "difference": one.difference,
-            "direction": one.direction,
-            "description": one.describe(),
-        }
-        for one in columns
-    ]
-    return data_frame(
-        rows,
-        ["column", "kind", "pvalue", "adjusted_pvalue", "difference", "direction", "description"],
-    )
+    return data_frame([one.to_dict() | {"description": one.describe()} for one in columns], COLUMNS)
 
 
 def data_frame(values: Any, names: list[str] | None = None) -> Any:
@@ -43,11 +31,6 @@ def data_frame(values: Any, names: list[str] | None = None) -> Any:
 
 def plain_json(value: Any) -> Any:
     """A value in a form that JSON can hold: arrays become lists, NaN and infinities null, other objects their text."""
-    kind = type(value)  # of most, in one look
-    if kind in (str, int, bool):
-        return value
-    if kind is float:
-        return value if math.isfinite(value) else None
     if isinstance(value, dict):
         return {str(key): plain_json(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

@@ -14,22 +14,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import pcircuit
-from hld.answers.column_shifts import RARE, UNSEEN, edge_texts, from_to, level_texts, percent
+from hld.answers.column_shifts import DIGITS, RARE, UNSEEN, from_to, level_texts, percent
 from hld.answers.pair_shifts import cramers_v
 from hld.tables.shown_names import in_one_line, visible
-from hld.tables.values import grids, is_binned
-
-if TYPE_CHECKING:
-    from hld.tables.schemas.columns import LevelColumn
-    from hld.tables.values import Grid
+from hld.tables.values import Grid, grids, is_binned
 
 MOST_PAIRS = 2_000
-ONLY_IN = "only in the"  # the note of a column that one model has
 SHARED = {
     ("unseen",): UNSEEN,
     ("rare",): RARE,
@@ -74,25 +69,14 @@ class ModelsDistance:
     def headline(self) -> str:
         """The farthest column in a line."""
         found = [one for one in self.columns if one.distance is not None]
-        others = sum(
-            one.distance is None and not one.note.startswith(ONLY_IN) for one in self.columns
-        )
         if not found:
-            return (
-                "the models have no column in common"
-                if not others
-                else (
-                    f"{others} column{'s' * (others > 1)} in common, none that can be compared: of other kinds"
-                )
-            )
-        farthest = (
-            f"{in_one_line(found[0].name)} differs most, in {percent(found[0].distance)} of rows"
-            if found[0].distance > 0
-            else "none differs"
-        )
-        more = f" that can be compared, and {others} of other kinds" if others else ""
+            return "the models have no column in common that can be compared"
+        farthest = "none differs"
+        if found[0].distance > 0:
+            share = percent(found[0].distance)
+            farthest = f"{in_one_line(found[0].name)} differs most, in {share} of rows"
         return (
-            f"{len(found)} column{'s' * (len(found) > 1)} in common{more}; {farthest} "
+            f"{len(found)} column{'s' * (len(found) > 1)} in common that can be compared; {farthest} "
             f"(models of {self.num_train[0]} and {self.num_train[1]} rows)"
         )
 
@@ -112,37 +96,18 @@ def compare_models(first: Any, second: Any) -> ModelsDistance:
     """
     sides = [_Side(model) for model in (first, second)]
     columns, shared = [], {}
-    for name in dict.fromkeys([*sides[0].at, *sides[1].at]):
-        absent = [k for k in range(2) if name not in sides[k].at]
-        if absent:
-            columns.append(
-                ColumnDistance(name, None, f"{ONLY_IN} {('second', 'first')[absent[0]]} model")
-            )
-            continue
-        kinds = [side.column(name).kind for side in sides]
-        binned = [is_binned(side.column(name)) for side in sides]
-        if any(binned) and (
-            not all(binned) or kinds[0] != kinds[1]
-        ):  # seconds and numbers have no common cells
-            columns.append(
-                ColumnDistance(
-                    name, None, f"{kinds[0]} in the first model, {kinds[1]} in the second"
-                )
-            )
+    for name in dict.fromkeys([*sides[0].columns, *sides[1].columns]):
+        note = _why_not(*(side.columns.get(name) for side in sides))
+        if note:
+            columns.append(ColumnDistance(name, None, note))
             continue
         labels, maps = _common(name, *sides)
         shared[name] = maps
-        shares = [
-            np.minimum(
-                side.marginals[side.at[name]] @ m, 1.0
-            )  # all parts may add up to a little more
-            for side, m in zip(sides, maps, strict=True)
-        ]
-        columns.append(
-            ColumnDistance(
-                name, _distance(*shares), "", labels, *(tuple(one.tolist()) for one in shares)
-            )
-        )
+        shares = []
+        for side, cells in zip(sides, maps, strict=True):  # whose parts may add up to a little more
+            shares.append(np.minimum(side.marginals[side.at[name]] @ cells, 1.0))
+        one, other = (tuple(some.tolist()) for some in shares)
+        columns.append(ColumnDistance(name, _distance(*shares), "", labels, one, other))
     columns.sort(key=lambda one: (one.distance is None, -(one.distance or 0.0)))
     return ModelsDistance(
         tuple(columns), _pairs(sides, shared), (first.num_train_, second.num_train_)
@@ -150,75 +115,68 @@ def compare_models(first: Any, second: Any) -> ModelsDistance:
 
 
 class _Side:
-    """One of the two models: its columns by name, their marginals and their values."""
+    """One of the two models: its columns by name, their places, marginals and values."""
 
     def __init__(self, model: Any) -> None:
-        self.circuit, self.columns = model.circuit_, model.encoder_.columns
-        self.at = {column.name: v for v, column in enumerate(self.columns)}
+        columns = model.encoder_.columns
+        self.circuit, self.columns = model.circuit_, {one.name: one for one in columns}
+        self.at = {name: v for v, name in enumerate(self.columns)}
         self.marginals = pcircuit.marginal_tables(model.circuit_)
-        self.grids = grids(self.columns, model.values_)
+        self.grids = grids(columns, model.values_)
         self.edges = [
-            tuple(self.columns[v].name for v in edge) for edge in model.profile_.edges.tolist()
+            tuple(columns[v].name for v in edge) for edge in model.profile_.edges.tolist()
         ]
 
-    def column(self, name: str) -> LevelColumn:
-        """A column by name."""
-        return self.columns[self.at[name]]
 
-    def pair_tables(self, pairs: Any) -> list[Any]:
-        """Pair tables of columns by name."""
-        numbers = [(self.at[a], self.at[b]) for a, b in pairs]
-        found = pcircuit.pairwise_tables(self.circuit, numbers) if numbers else {}
-        return [found[pair] for pair in numbers]
+def _why_not(first: Any, second: Any) -> str:
+    """Why a column of both models cannot be compared, if that is so."""
+    if first is None or second is None:
+        return f"only in the {'second' if first is None else 'first'} model"
+    binned = is_binned(first), is_binned(second)
+    if not any(binned) or (all(binned) and first.kind == second.kind):
+        return ""
+    return f"{first.kind} in the first model, {second.kind} in the second"  # no common cells
 
 
-def _common(name: str, first: _Side, second: _Side) -> tuple[Any, ...]:
+def _common(name: str, first: _Side, second: _Side) -> tuple[tuple[str, ...], list[np.ndarray]]:
     """Labels of the common cells of a column, and for each side the (C, K) shares of its categories in them."""
-    columns = first.column(name), second.column(name)
-    if not is_binned(columns[0]):
-        values = [column.values(*SHARED) for column in columns]  # type: ignore[arg-type]
-        labels = list(dict.fromkeys([*values[0], *values[1]]))
-        maps = []
-        for own in values:
-            shares = np.zeros((len(own), len(labels)))
-            shares[np.arange(len(own)), [labels.index(value) for value in own]] = 1
-            maps.append(shares)
-        own = [label for label in labels if label not in SHARED]
-        shown = level_texts(own, [SHARED[label] for label in labels if label in SHARED])
-        names = SHARED | dict(zip(own, shown, strict=True))
-        return tuple(names[label] for label in labels), maps
-    marks = sorted({*columns[0].edges, *columns[1].edges})  # type: ignore[attr-defined]
-    texts = edge_texts(columns[0], marks)
-    labels = (
-        (
-            f"< {texts[0]}",
-            *(f"{a} to {b}" for a, b in pairwise(texts)),  # type: ignore[assignment]
-            f">= {texts[-1]}",
-        )
-        if texts
-        else ("all",)
-    )
-    return labels, [
-        _shares(side.column(name), side.grids[side.at[name]], np.array(marks))
-        for side in (first, second)
-    ]
+    sides, columns = (first, second), [first.columns[name], second.columns[name]]
+    if is_binned(columns[0]):
+        marks = sorted({*columns[0].edges, *columns[1].edges})
+        maps = [
+            _shares(side.columns[name], side.grids[side.at[name]], np.array(marks))
+            for side in sides
+        ]
+        if not marks:
+            return ("all",), maps
+        texts = columns[0].texts(marks, DIGITS)
+        inner = (f"{a} to {b}" for a, b in pairwise(texts))
+        return (f"< {texts[0]}", *inner, f">= {texts[-1]}"), maps
+    values = [column.values(*SHARED) for column in columns]
+    cells = list(dict.fromkeys([*values[0], *values[1]]))
+    places = {cell: k for k, cell in enumerate(cells)}
+    maps = [np.eye(len(cells))[[places[value] for value in own]] for own in values]
+    own = [cell for cell in cells if cell not in SHARED]
+    shown = level_texts(own, [SHARED[cell] for cell in cells if cell in SHARED])
+    names = SHARED | dict(zip(own, shown, strict=True))
+    return tuple(names[cell] for cell in cells), maps
 
 
 def _shares(column: Any, grid: Grid, marks: np.ndarray) -> np.ndarray:
     """(C, K) shares that the bins of a column have in cells cut at marks."""
     shares = np.zeros((len(column.edges) + 1, len(marks) + 1))
     ends = [-np.inf, *column.edges, np.inf]
-    for k in range(len(ends) - 1):
-        inside = marks[(marks > ends[k]) & (marks < ends[k + 1])]
-        F = np.concatenate(
-            [
-                [0.0 if k == 0 else grid.below(grid.starts(ends[k]))],
-                grid.below(grid.starts(inside)),
-                [1.0 if k == len(ends) - 2 else grid.below(grid.starts(ends[k + 1]))],
-            ]
-        )
-        parts = np.diff(F) / (F[-1] - F[0]) if F[-1] > F[0] else np.eye(1, len(F) - 1)[0]
-        start = int(np.searchsorted(marks, ends[k], side="right"))
+    for k, (low, high) in enumerate(pairwise(ends)):
+        inside = marks[(marks > low) & (marks < high)]
+        below = [
+            0.0 if low == -np.inf else grid.below(grid.starts(low)),
+            *grid.below(grid.starts(inside)),
+            1.0 if high == np.inf else grid.below(grid.starts(high)),
+        ]
+        parts = np.diff(below)
+        total = parts.sum()
+        parts = parts / total if total > 0 else np.eye(1, len(parts))[0]
+        start = int(np.searchsorted(marks, low, side="right"))
         shares[k, start : start + len(parts)] = parts
     return shares
 
@@ -226,12 +184,16 @@ def _shares(column: Any, grid: Grid, marks: np.ndarray) -> np.ndarray:
 def _pairs(sides: list[_Side], shared: Any) -> tuple[Any, ...]:
     """Distances of pair tables along the edges of either tree, the largest first."""
     edges = dict.fromkeys(tuple(sorted(edge)) for side in sides for edge in side.edges)
-    edges = [edge for edge in edges if edge[0] in shared and edge[1] in shared][:MOST_PAIRS]  # type: ignore[assignment]
+    known = [edge for edge in edges if edge[0] in shared and edge[1] in shared][:MOST_PAIRS]
+    tables = []
+    for side in sides:
+        places = [(side.at[a], side.at[b]) for a, b in known]
+        own = pcircuit.pairwise_tables(side.circuit, places) if places else {}
+        tables.append([own[place] for place in places])
     found = []
-    for edge, *tables in zip(edges, *(side.pair_tables(edges) for side in sides), strict=True):
-        cells = [
-            shared[edge[0]][k].T @ table @ shared[edge[1]][k] for k, table in enumerate(tables)
-        ]
+    for edge, first, second in zip(known, *tables, strict=True):
+        a, b = (shared[name] for name in edge)
+        cells = a[0].T @ first @ b[0], a[1].T @ second @ b[1]
         found.append(
             {
                 "columns": list(edge),

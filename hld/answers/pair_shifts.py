@@ -29,20 +29,18 @@ and tells a dependence that was reversed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hld.answers.adjust import holm
-from hld.answers.column_shifts import from_to, is_ordered, labels_of, percent
+from hld.answers.column_shifts import from_to, is_ordered, labels_of
+from hld.answers.profile import Profile
 from hld.gchi2.three_moments import upper_gamma
+from hld.tables.schemas.columns import LevelColumn
 from hld.tables.shown_names import visible
-
-if TYPE_CHECKING:
-    from hld.answers.profile import Profile
-    from hld.tables.schemas.columns import LevelColumn
 
 ROWS_PER_CELL = 8
 MOST_GROUPS = 6
@@ -70,38 +68,23 @@ class PairShift:
     correlations: tuple[float, float] | None
 
     def describe(self) -> str:
-        """How the dependence changed, in words."""
-        place = self._clearest_cell()
-        if place is None:
-            return self._how()
-        return (
-            f"{self._how()}; {visible(self.labels[0][place[0]])} with {visible(self.labels[1][place[1]])} "
-            f"{from_to(self.expected_table[place], self.observed_table[place])}"
-        )
-
-    def _clearest_cell(self) -> tuple[int, int] | None:
-        """The cell that changed most; where its shares look alike, the one that changed most for its size, or none."""
+        """How the dependence changed, in words: reversed, weaker or stronger, and the cell that changed most."""
+        low, high = sorted(self.correlations or (0.0, 0.0))
+        weak, strong = f"{self.expected:.2f}", f"{self.observed:.2f}"
+        if low < -CLEAR and high > CLEAR:
+            how = "reversed, correlation {:.2f} -> {:.2f}".format(*self.correlations or ())
+        elif weak == strong:
+            but = ", but between other values" * (self.pvalue < LIKELY)
+            how = f"as strong as before ({strong}){but}"
+        else:
+            change = "weaker" if self.observed < self.expected else "stronger"
+            how = f"{change}, {weak} -> {strong}"
         change = np.abs(self.observed_table - self.expected_table)
-        for size in (change, change / np.sqrt(np.maximum(self.expected_table, 1e-300))):
-            i, j = np.unravel_index(np.argmax(size), size.shape)
-            if percent(self.expected_table[i, j]) != percent(self.observed_table[i, j]):
-                return int(i), int(j)
-        return None
-
-    def _how(self) -> str:
-        """Reversed, weaker or stronger, and by how much."""
-        if (
-            self.correlations is not None
-            and min(self.correlations) < -CLEAR
-            and max(self.correlations) > CLEAR
-        ):
-            return "reversed, correlation {:.2f} -> {:.2f}".format(*self.correlations)
-        if f"{self.expected:.2f}" == f"{self.observed:.2f}":
-            return f"as strong as before ({self.observed:.2f})" + ", but between other values" * (
-                self.pvalue < LIKELY
-            )
-        change = "weaker" if self.observed < self.expected else "stronger"
-        return f"{change}, {self.expected:.2f} -> {self.observed:.2f}"
+        i, j = np.unravel_index(np.argmax(change), change.shape)
+        if not change[i, j]:
+            return how
+        shares = from_to(self.expected_table[i, j], self.observed_table[i, j])
+        return f"{how}; {visible(self.labels[0][i])} with {visible(self.labels[1][j])} {shares}"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
@@ -119,103 +102,83 @@ class PairShift:
 
 
 def pair_shifts(
-    columns: tuple[LevelColumn, ...],
+    columns: Sequence[LevelColumn],
     reference: Profile,
     batch: Profile,
-    *,
-    are_chosen: bool = False,
+    num_columns: int = 0,
     tests: Mapping[tuple[int, int], Any] | None = None,
-) -> tuple[Any, ...]:
+) -> tuple[PairShift, ...]:
     """Whether the dependence along each edge changed, the smallest p-value first; with `tests` the edges of these.
 
-    `tests` has p-value and adjusted p-value of pairs of columns.
+    `tests` has p-value and adjusted p-value of pairs of columns.  Without them p-values are adjusted for the edges, or
+    for all pairs of `num_columns`, of which the edges were chosen by the rows of the reference.
     """
-    compared = _compared(columns, reference, batch)
+    edges = [(u, v) for u, v in reference.edges.tolist()]
+    groups = _groups_of_edges(columns, reference, batch)
+    if tests is not None:
+        groups = {e: own for e, own in groups.items() if edges[e] in tests}
+    counts = {e: np.array([reference.pairs[e], batch.pairs[e]], dtype=float) for e in groups}
+    pvalues, grouped, correlations = {}, {}, {}
+    for some, tables in _of_one_shape(counts):
+        for e, both, E in zip(some, tables, fitted(tables), strict=True):
+            (rows, _), (cols, _) = groups[e]
+            total = E.sum(axis=0)
+            spread = np.divide(E[0] * E[1], total, out=np.zeros_like(total), where=total > 0)
+            R, B, expected, spread = (_grouped(one, rows, cols) for one in (*both, E[1], spread))
+            pvalues[e], grouped[e] = _pvalue(B - expected, spread), np.array([R, B])
+            pair = [columns[v] for v in edges[e]]
+            correlations[e] = _correlations(pair, both, rows, cols)
+    shown: dict[int, np.ndarray] = {}
+    for some, tables in _of_one_shape(grouped):
+        shown |= dict(zip(some, as_in_reference(tables[:, 0], tables[:, 1]), strict=True))
+    places = sorted(groups)
     if tests is None:
-        found = [compared[e] for e in sorted(compared)]
-        adjusted = holm(
-            [one["pvalue"] for one in found], math.comb(len(columns), 2) if are_chosen else 0
-        ).tolist()
+        adjusted = holm([pvalues[e] for e in places], math.comb(num_columns, 2)).tolist()
     else:
-        edges = {e: tuple(reference.edges[e].tolist()) for e in sorted(compared)}
-        tested = {e: tests[pair] for e, pair in edges.items() if pair in tests}
-        found = [compared[e] | {"pvalue": p} for e, (p, _) in tested.items()]
-        adjusted = [q for _, q in tested.values()]
-    shifts = [PairShift(adjusted=float(q), **one) for one, q in zip(found, adjusted, strict=True)]
-    return tuple(
-        sorted(
-            shifts,
-            key=lambda one: (
-                float(f"{one.pvalue:.9g}"),
-                -round(abs(one.observed - one.expected), 9),
-            ),
+        pvalues = {e: tests[edges[e]][0] for e in places}
+        adjusted = [tests[edges[e]][1] for e in places]
+    shifts = []
+    for e, q in zip(places, adjusted, strict=True):
+        R, B = grouped[e]
+        shifts.append(
+            PairShift(
+                tuple(columns[v].name for v in edges[e]),
+                cramers_v(R),
+                cramers_v(B),
+                pvalues[e],
+                float(q),
+                tuple(labels for _, labels in groups[e]),
+                shown[e],
+                B / B.sum(),
+                correlations[e],
+            )
         )
-    )
+    return tuple(sorted(shifts, key=lambda one: (one.pvalue, -abs(one.observed - one.expected))))
 
 
-def _compared(
-    columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile
-) -> dict[int, dict[str, Any]]:
-    """Fields of a PairShift by edge, if it has something to compare; tables of one shape are fitted together."""
-    groups: dict[int, Any] = {}
-    by_shape: dict[tuple[int, ...], list[int]] = {}
-    for e, ((u, v), R, B) in enumerate(
-        zip(reference.edges.tolist(), reference.pairs, batch.pairs, strict=True)
-    ):
-        most, total = (
-            min(MOST_GROUPS, math.isqrt(int(min(R.sum(), B.sum())) // ROWS_PER_CELL)),
-            R + B,
-        )
+def _groups_of_edges(columns: Any, reference: Profile, batch: Profile) -> dict[int, Any]:
+    """Groups and labels of both columns of each edge that has enough rows to compare."""
+    found = {}
+    for e, (u, v) in enumerate(reference.edges.tolist()):
+        R, B = reference.pairs[e], batch.pairs[e]
+        most = min(MOST_GROUPS, math.isqrt(int(min(R.sum(), B.sum())) // ROWS_PER_CELL))
         if most >= 2:
-            sides = (
-                _groups(columns[u], total.sum(axis=1), most),
-                _groups(columns[v], total.sum(axis=0), most),
-            )
+            ends = ((u, (R + B).sum(axis=1)), (v, (R + B).sum(axis=0)))
+            sides = [_groups(columns[one], totals, most) for one, totals in ends]
             if min(len(labels) for _, labels in sides) >= 2:
-                groups[e] = (columns[u], columns[v]), sides
-                by_shape.setdefault(R.shape, []).append(e)
-    found: dict[int, dict[str, Any]] = {}
-    for shape, edges in by_shape.items():
-        step = max(TOGETHER // math.prod(shape), 1)
-        for some in (edges[i : i + step] for i in range(0, len(edges), step)):
-            tables = np.array(
-                [[reference.pairs[e], batch.pairs[e]] for e in some], dtype=np.float64
-            )
-            for e, both, expected in zip(some, tables, fitted(tables), strict=True):
-                pair, sides = groups[e]
-                found[e] = _comparison(pair, sides, both, expected)
-    alike: dict[Any, list[Any]] = {}  # tables of one shape once more, now of groups
-    for e in sorted(found):
-        alike.setdefault(found[e]["expected_table"].shape, []).append(found[e])
-    for ones in alike.values():
-        both = [
-            np.array([one[f"{side}_table"] for one in ones]) for side in ("expected", "observed")
-        ]
-        for one, expected in zip(ones, as_in_reference(*both), strict=True):
-            one["expected_table"] = expected
-            one["observed_table"] = one["observed_table"] / one["observed_table"].sum()
+                found[e] = sides
     return found
 
 
-def _comparison(
-    pair: tuple[LevelColumn, LevelColumn], groups: Any, tables: np.ndarray, E: np.ndarray
-) -> dict[str, Any]:
-    """Fields of a PairShift of two columns with groups and labels, pair tables (2, a, b) and expected counts E."""
-    (rows, row_labels), (cols, col_labels) = groups
-    spread = np.divide(E[0] * E[1], E[0] + E[1], out=np.zeros_like(E[0]), where=E[0] + E[1] > 0)
-    R, B, expected, spread = (_grouped(one, rows, cols) for one in (*tables, E[1], spread))
-    return {
-        "names": (pair[0].name, pair[1].name),
-        "expected": cramers_v(R),
-        "observed": cramers_v(B),
-        "pvalue": _pvalue(B - expected, spread),
-        "labels": (row_labels, col_labels),
-        "expected_table": R,  # both are counts here
-        "observed_table": B,
-        "correlations": _correlations(pair, tables, rows, cols)
-        if all(map(is_ordered, pair))
-        else None,
-    }
+def _of_one_shape(tables: Mapping[int, np.ndarray]) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Tables of one shape together, at most `TOGETHER` cells at a time, and whose they are."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for e, table in tables.items():
+        alike.setdefault(table.shape, []).append(e)
+    for shape, places in alike.items():
+        step = max(TOGETHER // math.prod(shape), 1)
+        for some in (places[i : i + step] for i in range(0, len(places), step)):
+            yield some, np.stack([tables[e] for e in some])
 
 
 def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -223,20 +186,32 @@ def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
 
     One row, spread as if the columns were independent, is added to the reference, so that every level of the batch has
     a place.
-
-    Shapes: R, B (n, a, b) -> (n, a, b).
     """
     total, shares = R + B, B / B.sum(axis=(1, 2), keepdims=True)
     alone = total.sum(axis=2, keepdims=True) * total.sum(axis=1, keepdims=True)
-    result: np.ndarray = R + alone / total.sum(axis=(1, 2), keepdims=True) ** 2
-    wanted, going = {k: shares.sum(axis=k, keepdims=True) for k in (2, 1)}, np.arange(len(R))
+    start = R + alone / total.sum(axis=(1, 2), keepdims=True) ** 2
+    return _proportional(start, {k: shares.sum(axis=k, keepdims=True) for k in (2, 1)})
+
+
+def fitted(tables: np.ndarray) -> np.ndarray:
+    """Expected counts without a three-way interaction, for each of n times two pair tables (n, 2, a, b)."""
+    sums = {k: tables.sum(axis=k, keepdims=True) for k in (1, 2, 3)}
+    return _proportional(np.ones(tables.shape), sums)
+
+
+def _proportional(start: np.ndarray, sums: dict[int, np.ndarray]) -> np.ndarray:
+    """Tables (n, ...) of the interactions of others, with given sums along some axes: proportional fitting."""
+    result, going = start.copy(), np.arange(len(start))  # the tables that still change
+    rest = tuple(range(1, start.ndim))
+    size = next(iter(sums.values())).sum(axis=rest)
     for _ in range(ROUNDS):
-        found = before = result[going]
-        for k in (2, 1):
+        found = result[going]
+        for k, wanted in sums.items():
             own = found.sum(axis=k, keepdims=True)
-            found = found * np.divide(wanted[k][going], own, out=np.zeros_like(own), where=own > 0)
+            found = found * np.divide(wanted[going], own, out=np.zeros_like(own), where=own > 0)
+        change = np.abs(found - result[going]).max(axis=rest)
         result[going] = found
-        going = going[np.abs(found - before).max(axis=(1, 2)) > CLOSE]
+        going = going[change > CLOSE * size[going]]
         if not len(going):
             break
     return result
@@ -252,22 +227,6 @@ def _pvalue(difference: np.ndarray, spread: np.ndarray) -> float:
     return usual if usual >= APPROXIMATE else max(careful, usual)
 
 
-def fitted(tables: np.ndarray) -> np.ndarray:
-    """Expected counts without a three-way interaction, for each of n times two pair tables (n, 2, a, b)."""
-    result, going = np.ones(tables.shape), np.arange(len(tables))  # the tables that still change
-    for _ in range(ROUNDS):
-        counts, E = tables[going], result[going]
-        for k in (1, 2, 3):
-            own, wanted = E.sum(axis=k, keepdims=True), counts.sum(axis=k, keepdims=True)
-            E *= np.divide(wanted, own, out=np.zeros_like(own), where=own > 0)
-        change = np.abs(E - result[going]).max(axis=(1, 2, 3))
-        result[going] = E
-        going = going[change > CLOSE * counts.sum(axis=(1, 2, 3))]
-        if not len(going):
-            break
-    return result
-
-
 def cramers_v(table: np.ndarray) -> float:
     """Cramer's V of a pair table (a, b) of counts: sqrt(X^2 / (N (min(a, b) - 1))) over the rows and columns in use."""
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
@@ -279,18 +238,14 @@ def cramers_v(table: np.ndarray) -> float:
 
 
 def _correlations(
-    pair: tuple[LevelColumn, LevelColumn], tables: np.ndarray, rows: np.ndarray, cols: np.ndarray
+    pair: Sequence[LevelColumn], tables: np.ndarray, rows: np.ndarray, cols: np.ndarray
 ) -> tuple[float, float] | None:
-    """Of both tables (2, a, b) in groups, without unseen whole numbers; None where a side has no other rows."""
-    ends = [None if hasattr(column, "edges") else -1 for column in pair]
-    placed = [
-        _grouped(one[: ends[0], : ends[1]], rows[: ends[0]], cols[: ends[1]]) for one in tables
-    ]
-    return (
-        (_correlation(placed[0]), _correlation(placed[1]))
-        if all(one.any() for one in placed)
-        else None
-    )
+    """Of both tables (2, a, b) in groups, without unseen whole numbers; None without an order or other rows."""
+    if not all(map(is_ordered, pair)):
+        return None
+    a, b = (None if hasattr(column, "edges") else -1 for column in pair)
+    R, B = (_grouped(one[:a, :b], rows[:a], cols[:b]) for one in tables)
+    return (_correlation(R), _correlation(B)) if R.any() and B.any() else None
 
 
 def _correlation(table: np.ndarray) -> float:
@@ -308,34 +263,29 @@ def _groups(column: LevelColumn, totals: np.ndarray, most: int) -> tuple[Any, ..
     """
     labels, C = labels_of(column)[:-1], len(totals)
     used = np.flatnonzero(totals)
-    groups = np.zeros(C, dtype=np.int64)
     if is_ordered(column):
-        middle = ((np.cumsum(totals) - totals / 2) / max(totals.sum(), 1))[used]
-        own = (
-            np.minimum((middle * most).astype(np.int64), most - 1)
-            if len(used) > most
-            else np.arange(len(used))
-        )
+        own = np.arange(len(used))
+        if len(used) > most:
+            middle = ((np.cumsum(totals) - totals / 2) / totals.sum())[used]
+            own = np.minimum((middle * most).astype(np.int64), most - 1)
         groups = own[np.minimum(np.searchsorted(used, np.arange(C)), len(used) - 1)]
     else:
-        order = used[np.argsort(-totals[used], kind="stable")]
-        groups[:] = min(len(used), most) - 1
-        groups[order[:most]] = np.arange(len(order[:most]))
+        groups = np.full(C, min(len(used), most) - 1)
+        order = used[np.argsort(-totals[used], kind="stable")][:most]
+        groups[order] = np.arange(len(order))
     numbers, groups = np.unique(groups, return_inverse=True)
     named = [[labels[c] for c in used.tolist() if groups[c] == g] for g in range(len(numbers))]
     return groups, tuple(_label(names, hasattr(column, "edges")) for names in named)
 
 
-def _label(names: list[str], are_bins: bool = False) -> str:
+def _label(names: list[str], are_bins: bool) -> str:
     """The label of a group of categories; neighbouring bins are one."""
-    if len(names) <= 1:
-        return "".join(names)
-    if are_bins:
-        low, high = names[0].split(" to ")[0], names[-1].split(" to ")[-1]
-        if names[0].startswith("< ") != names[-1].startswith(">= "):
-            return f"< {high}" if names[0].startswith("< ") else f">= {low}"
-        return f"{low} to {high}" if not names[0].startswith("< ") else "any"
-    return f"{names[0]} ... {names[-1]}" if len(names) > 2 else " or ".join(names)
+    if not are_bins or len(names) <= 1:
+        return f"{names[0]} ... {names[-1]}" if len(names) > 2 else " or ".join(names)
+    low, high = names[0].split(" to ")[0], names[-1].split(" to ")[-1]
+    if low.startswith("< "):
+        return "any" if high.startswith(">= ") else f"< {high}"
+    return f">= {low}" if high.startswith(">= ") else f"{low} to {high}"
 
 
 def _grouped(table: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:

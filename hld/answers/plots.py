@@ -12,26 +12,24 @@ Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a functio
 `localisation_map`    shares of a shift, for variables that are pixels
 `variable_shares`     shares of a shift, for variables that have names
 `null_law`            the null distribution of a test, and where the statistic of a batch falls
+`draw_columns`        the frequencies of the columns of a result, expected and observed
+`draw_segments`       the adjusted p-values of segments
 `new_figure`          an empty figure without global state
 ====================  =====================================================================
-
-A picture of a result: the frequencies of its columns, expected and observed, side by side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from hld.answers.column_shifts import ColumnShift
+from hld.answers.words import p_text
 from pcircuit.arguments import check_numbers, check_whole_number
 from pcircuit.pictures.scene import axes_or_new as axes
 from pcircuit.pictures.scene import matplotlib_module
-
-if TYPE_CHECKING:
-    from hld.answers.column_shifts import ColumnShift
-
 
 __all__ = [
     "images",
@@ -78,13 +76,12 @@ def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: in
     (7, 10)
     """
     rows = check_numbers(rows, "rows", "a table of numbers", finite=False)
-    height, width = _checked_shape(shape)
-    if rows.ndim != 2 or not len(rows) or rows.shape[1] != height * width:
+    if rows.ndim != 2:
         raise ValueError(
-            f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
-            f"1 for pictures of {height} x {width}"
+            f"`rows` has shape {rows.shape}, expected (N, V): give one picture in a list"
         )
-    across = min(check_whole_number(num_columns, "num_columns", 1), len(rows))
+    height, width = _checked_shape(shape, rows.shape[1])
+    across = min(check_whole_number(num_columns, "num_columns", 1), len(rows)) or 1
     ax = axes(ax)
     grid = np.full((-(-len(rows) // across) * (height + 1) + 1, across * (width + 1) + 1), np.nan)
     for i, row in enumerate(rows):
@@ -131,16 +128,9 @@ def localisation_map(localisation: Any, shape: tuple[int, int], ax: Any = None) 
     [[0.25, 0.75], [0.0, 0.0]]
     """
     shares = _shares(localisation)
-    height, width = _checked_shape(shape)
-    if len(shares) != height * width:
-        raise ValueError(
-            f"`shape` is {height} x {width}, but there are {len(shares)} variables, expected a "
-            f"shape with as many pixels"
-        )
+    shape = _checked_shape(shape, len(shares))
     ax = axes(ax)
-    picture = ax.imshow(
-        shares.reshape(height, width), cmap="cividis", vmin=0, interpolation="nearest"
-    )
+    picture = ax.imshow(shares.reshape(shape), cmap="cividis", vmin=0, interpolation="nearest")
     ax.set(xlabel="pixel column", ylabel="pixel row")
     # In axes of the picture, so that the scale is as high as the picture wherever it is put.
     ax.figure.colorbar(picture, cax=ax.inset_axes((1.04, 0, 0.05, 1)), label="share of d²")
@@ -183,7 +173,7 @@ def variable_shares(
     ['income', 'age']
     """
     shares = _shares(localisation)
-    if isinstance(names, str) or not isinstance(names, Iterable) or np.ndim(names) == 0:
+    if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"`names` must be a list of names, found {type(names).__name__}")
     names = list(names)
     if len(names) != len(shares):
@@ -231,28 +221,26 @@ def new_figure(size: Any) -> Any:
 def _shares(localisation: Any) -> np.ndarray:
     """(V,) scores as parts of their sum; all 0 where nothing differs."""
     if not hasattr(localisation, "variable_scores"):
-        raise TypeError(
-            f"`localisation` must be what `localize()` of a result returns, found "
-            f"{type(localisation).__name__}"
-        )
+        found = type(localisation).__name__
+        raise TypeError(f"`localisation` must be what `localize()` returns, found {found}")
     scores = np.asarray(localisation.variable_scores, dtype=float)
-    total = scores.sum()
-    return scores / total if total > 0 else scores
+    return scores / (scores.sum() or 1.0)
 
 
-def _checked_shape(shape: Any) -> tuple[Any, ...]:
-    """Height and width of a picture."""
-    if not isinstance(shape, (tuple, list, np.ndarray)) or np.ndim(shape) != 1:
-        raise TypeError(
-            f"`shape` must be height and width, two numbers, found {type(shape).__name__}"
+def _checked_shape(shape: Any, size: int) -> tuple[int, int]:
+    """Height and width of a picture of so many pixels."""
+    if not isinstance(shape, (tuple, list, np.ndarray)) or len(shape) != 2:
+        raise TypeError(f"`shape` must be height and width, two numbers, found {shape!r}")
+    height, width = (check_whole_number(one, "shape", 1) for one in shape)
+    if height * width != size:
+        raise ValueError(
+            f"`shape` is {height} x {width}, but there are {size} variables: expected a shape with as many "
+            "pixels"
         )
-    if len(shape) != 2:
-        raise ValueError(f"`shape` is {tuple(shape)}, expected height and width, both at least 1")
-    return tuple(check_whole_number(size, f"shape[{i}]", 1) for i, size in enumerate(shape))
+    return height, width
 
 
 NUM_BARS = 60  # below the threshold; as wide ones go on above it
-LEAST_SHOWN = 1e-300  # p-values up to it are bounds
 ROOM = 1.15  # beyond the larger of statistic and threshold
 
 
@@ -280,8 +268,8 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     ImportError
         If matplotlib is missing.
     TypeError, ValueError
-        If `test` is no test or `result` no result; if the test has several metrics, whose p-values are combined, so
-        that there is no one law to draw.
+        If an argument is of the wrong kind, or the test has several metrics, whose p-values are combined: there is
+        no one law to draw.
 
     Examples
     --------
@@ -293,17 +281,20 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('distance d of a batch of 20 rows', 'density under H0')
     """
-    if not hasattr(test, "calibration"):
-        raise TypeError(f"`test` must be an HLDTest, found {type(test).__name__}")
-    if not hasattr(result, "metrics"):
-        raise TypeError(f"`result` must be an HLDResult, found {type(result).__name__}")
+    for one, name, attribute in ((test, "test", "calibration"), (result, "result", "metrics")):
+        if not hasattr(one, attribute):
+            raise TypeError(
+                f"`{name}` must be an HLDTest or a result of one, found {type(one).__name__}"
+            )
     if len(result.metrics) > 1:
         raise ValueError(
             f"`test` combines the metrics {result.metrics}: draw the law of a test with one of them"
         )
     edges, tail = null_tail(test, result)
-    pvalue, level = _of_distance(result)
-    known = f"p = {pvalue:.2g}" if pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+    share = sum(one.share for one in result.beside)
+    pvalue, level = result.pvalue, result.alpha
+    if share:
+        pvalue, level = result.pvalues[0], (1 - share) * result.scaled_alpha
     density = -np.diff(tail) / np.diff(edges)
     beyond = edges[:-1] >= result.threshold * (1 - 1e-9)
     ax = axes(ax)
@@ -319,7 +310,7 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
             color=colour,
             label=label,
         )
-    ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: {known}")
+    ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: {p_text(pvalue)}")
     rows = f"{result.num_samples} row{'s' * (result.num_samples != 1)}"
     ax.set(
         xlabel=f"distance d of a batch of {rows}",
@@ -332,31 +323,17 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     return plain_frame(ax)
 
 
-def _of_distance(result: Any) -> tuple[float, float]:
-    """The p-value of the distance, and its part of the level; all of it where nothing else is tested."""
-    share = sum(one.share for one in result.beside)
-    return (
-        (result.pvalues[0], (1 - share) * result.scaled_alpha)
-        if share
-        else (result.pvalue, result.alpha)
-    )
-
-
 def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Edges of bars, the threshold among them, and the probabilities under H0 of a distance at least as large.
-
-    Returns edges (n,), tail (n,).
-    """
+    """Edges of bars (n,), the threshold among them, and the probabilities under H0 of a distance at least as large."""
     threshold, statistic = result.threshold, result.statistic
-    width = threshold / NUM_BARS if 0 < threshold < np.inf else max(statistic, 1e-300) / NUM_BARS
+    width = (threshold if 0 < threshold < np.inf else max(statistic, 1e-300)) / NUM_BARS
     last = ROOM * max(statistic, 1.4 * NUM_BARS * width)
-    count = int(np.ceil(last / width))
-    edges = np.arange(min(count, 2 * NUM_BARS) + 1) * width
-    if count > 2 * NUM_BARS:  # one bar for the rest, which is too thin to be seen
+    edges = np.arange(min(int(np.ceil(last / width)), 2 * NUM_BARS) + 1) * width
+    if edges[-1] < last:  # one bar for the rest, which is too thin to be seen
         edges = np.append(edges, last)
     null = test.calibration.null
-    squared = edges**2 / result.inflation
     sketch = getattr(null, "sketch", lambda one, T: null.pvalue(one, T).value)
+    squared = edges**2 / result.inflation
     return edges, np.array([sketch(one, result.num_samples) for one in squared[:, None]])
 
 
@@ -369,30 +346,6 @@ def plain_frame(ax: Any) -> Any:
 def shortened(text: str, most: int) -> str:
     """A label, cut where it is too long."""
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def draw_pvalues(ax: Any, pvalues: np.ndarray, is_shift: np.ndarray, alpha: float) -> Any:
-    """Draw p-values in order on a logarithmic axis with the level: shifts as large triangles, the others as dots.
-
-    Shapes: pvalues (n,), is_shift (n,).
-    """
-    place, heights = np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST)
-    for chosen, mark, colour, size, name in (
-        (~is_shift, "o", BLUE, 5, "no shift"),
-        (is_shift, "v", VERMILLION, 8, "shift"),
-    ):
-        ax.plot(
-            place[chosen],
-            heights[chosen],
-            mark,
-            color=colour,
-            markersize=size,
-            label=f"{name} ({np.sum(chosen)})",
-        )
-    ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=f"level {alpha:g}")
-    ax.set(yscale="log", ylim=(SMALLEST / 2, 2))
-    ax.legend(loc="lower left", fontsize="small")
-    return plain_frame(ax)
 
 
 EXPECTED_COLOUR = "#999999"
@@ -425,43 +378,39 @@ def shown_levels(column: ColumnShift) -> list[Any]:
 
 
 def draw_segments(result: Any, ax: Any = None) -> Any:
-    """Draw the adjusted p-values of segments in their order: shifted ones are triangles, the others dots."""
+    """Draw adjusted p-values of segments in order on a logarithmic axis: shifts as triangles, the others as dots."""
     ax = axes(ax)
+    place, heights = np.arange(1, len(result.adjusted) + 1), np.maximum(result.adjusted, SMALLEST)
+    for chosen, mark, colour, size, name in (
+        (~result.reject, "o", BLUE, 5, "no shift"),
+        (result.reject, "v", VERMILLION, 8, "shift"),
+    ):
+        label = f"{name} ({np.sum(chosen)})"
+        ax.plot(place[chosen], heights[chosen], mark, color=colour, markersize=size, label=label)
+    level = f"level {result.alpha:g}"
+    ax.axhline(result.alpha, color="black", linestyle="--", linewidth=1, label=level)
+    ax.set(yscale="log", ylim=(SMALLEST / 2, 2), ylabel="adjusted p-value")
     by, first, last = (
         shortened(text, LONGEST_LABEL) for text in (result.by, result.labels[0], result.labels[-1])
     )
     ax.set_xlabel(f"segment of {by}, {first} to {last}", parse_math=False)
-    ax.set_ylabel("adjusted p-value")
-    return draw_pvalues(ax, result.adjusted, result.reject, result.alpha)
+    ax.legend(loc="lower left", fontsize="small")
+    return plain_frame(ax)
 
 
 def _draw(ax: Any, column: Any) -> None:
     """Bars of one column."""
     shown = shown_levels(column)
     place = np.arange(len(shown))
-    ax.bar(place - 0.2, 100 * column.expected[shown], 0.4, color=EXPECTED_COLOUR, label="expected")
-    ax.bar(
-        place + 0.2,
-        100 * column.observed[shown],
-        0.4,
-        color=BLUE,
-        hatch="//",
-        edgecolor="white",
-        linewidth=0,
-        label="observed",
-    )
+    for shares, offset, look in (
+        (column.expected, -0.2, {"color": EXPECTED_COLOUR, "label": "expected"}),
+        (column.observed, 0.2, {"color": BLUE, "hatch": "//", "label": "observed"}),
+    ):
+        ax.bar(place + offset, 100 * shares[shown], 0.4, edgecolor="white", linewidth=0, **look)
     labels = [shortened(column.labels[k], LONGEST_LABEL) for k in shown]
     ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
-    known = (
-        f"adjusted p = {column.adjusted:.2g}" if column.adjusted else "adjusted p < 1e-300"
-    )  # rounded to 0
-    said = "not tested" if column.adjusted != column.adjusted else known
-    ax.set_title(
-        f"{shortened(column.name, LONGEST_NAME)}, {said}",
-        loc="left",
-        fontsize="small",
-        parse_math=False,
-    )
+    title = f"{shortened(column.name, LONGEST_NAME)}, {p_text(column.adjusted, name='adjusted p')}"
+    ax.set_title(title, loc="left", fontsize="small", parse_math=False)
     ax.set_ylabel("% of rows", fontsize="x-small")
     ax.tick_params(axis="y", labelsize="x-small")
     plain_frame(ax)

@@ -26,11 +26,6 @@ MOST_ROWS = 2**53
 LAWS = (2, 4)  # moments of the distances of counts: by columns, by pairs
 MOST_ASSOCIATED = 2000.0  # logarithms of ratios of doubles are smaller
 MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
-BLOCK_CELLS, LEAST_ROWS, MOST_ROWS_AT_ONCE = (
-    2**22,
-    2**10,
-    2**12,
-)  # codes counted at a time, and their rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,69 +50,45 @@ class Profile:
             odd=None if self.odd is None or other.odd is None else self.odd + other.odd,
         )
 
-    def of_columns(self, shown: list[int]) -> Profile:
-        """The profile of some of the columns, ascending, and of their pairs; without laws, which are of all columns."""
-        inner = np.isin(self.edges, shown).all(axis=1)
-        kept = np.flatnonzero(inner).tolist()
-        return Profile(
-            self.num_rows,
-            tuple(self.counts[v] for v in shown),
-            np.searchsorted(shown, self.edges[inner]),
-            tuple(self.pairs[e] for e in kept),
-            None,
-            None if self.associations is None else tuple(self.associations[e] for e in kept),
-        )
-
     def to_arrays(self) -> dict[str, Any]:
         """Flat arrays for a file."""
         arrays = {
             "counts": np.concatenate(self.counts),
             "edges": self.edges,
-            "pairs": np.concatenate(
-                [np.zeros(0, np.int64), *(table.ravel() for table in self.pairs)]
-            ),
+            "pairs": _flat(self.pairs, np.int64),
         }
         if self.associations is not None:
-            arrays["associations"] = np.concatenate(
-                [np.zeros(0), *(table.ravel() for table in self.associations)]
-            )
+            arrays["associations"] = _flat(self.associations, np.float64)
         return arrays if self.laws is None else arrays | {"laws": self.laws}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], num_categories: tuple[int, ...]) -> Profile:
         """A profile that `to_arrays` wrote, for columns with so many categories; ValueError where it does not fit."""
         sizes, V = [C + 1 for C in num_categories], len(num_categories)
-        totals, edges = _array(arrays, "counts", (sum(sizes),)), _array(arrays, "edges", (None, 2))
+        edges = _array(arrays, "edges", (None, 2))
         if len(edges) >= max(V, 1) or (edges >= V).any() or (edges[:, 0] == edges[:, 1]).any():
             raise ValueError(
                 f"the edges of a profile must be less than {V} pairs of different columns"
             )
         shapes = [(num_categories[u], num_categories[v]) for u, v in edges.tolist()]
-        if sum(a * b for a, b in shapes) > MOST_CELLS:
+        num_cells = sum(a * b for a, b in shapes)
+        if num_cells > MOST_CELLS:
             raise ValueError(f"the pair tables of a profile must have at most {MOST_CELLS} cells")
-        cells = _array(arrays, "pairs", (sum(a * b for a, b in shapes),))
-        counts = tuple(np.split(totals, np.cumsum(sizes)[:-1]))
-        pairs = tables_of(cells, shapes)
-        num_rows = _total(counts[0])
-        if (
-            not 0 < num_rows <= MOST_ROWS
-            or any(_total(one) != num_rows for one in counts)
-            or any(_total(one.ravel()) > num_rows for one in pairs)
-        ):
+        counts = np.split(_array(arrays, "counts", (sum(sizes),)), np.cumsum(sizes)[:-1])
+        pairs = tables_of(_array(arrays, "pairs", (num_cells,)), shapes)
+        totals = {sum(one.tolist()) for one in counts}  # which may be beyond 64 bits
+        num_rows = totals.pop()
+        most = max((sum(one.ravel().tolist()) for one in pairs), default=0)
+        if totals or not max(most, 1) <= num_rows <= MOST_ROWS:
             raise ValueError("the counts of a profile must be of the same rows in every column")
-        laws = _array(arrays, "laws", LAWS, np.float64) if "laws" in arrays else None
-        found = None
+        laws, associations = None, None
+        if "laws" in arrays:
+            laws = _array(arrays, "laws", LAWS, np.float64)
         if "associations" in arrays:
             most = MOST_ASSOCIATED
-            found = _array(arrays, "associations", (len(cells),), np.float64, -most, most)
-        return cls(
-            num_rows,
-            counts,
-            edges,
-            pairs,
-            laws,
-            None if found is None else tables_of(found, shapes),
-        )
+            found = _array(arrays, "associations", (num_cells,), np.float64, -most, most)
+            associations = tables_of(found, shapes)
+        return cls(num_rows, tuple(counts), edges, pairs, laws, associations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,48 +108,27 @@ class Held:
 
 
 def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayLike) -> Profile:
-    """The profile of a table.
+    """The profile of a table; shapes codes (N, V), edges (E, 2).
 
-    Shapes: codes (N, V), edges (E, 2).
-    O(N (V + E)); beside the codes and the counts memory for a block of rows, or, for pairs of columns with more than
-    4,096 cells, for two columns.
+    O(N (V + E)); beside the codes and the counts memory for as many codes, and for the rows of a pair of columns.
     """
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
-    counts = [np.zeros(C + 1, dtype=np.int64) for C in num_categories]
-    pairs = [
-        np.zeros((num_categories[u], num_categories[v]), dtype=np.int64) for u, v in edges.tolist()
-    ]
-    step = int(np.clip(BLOCK_CELLS // len(counts), LEAST_ROWS, MOST_ROWS_AT_ONCE))
-    for start in range(0, len(codes), step):
-        block = np.ascontiguousarray(codes[start : start + step].T)
-        for count, column in zip(counts, block, strict=True):
-            _count(column, count)
-        for table, (u, v) in zip(pairs, edges.tolist(), strict=True):
-            if table.size <= MOST_ROWS_AT_ONCE:
-                _count_pairs(block[u], block[v], table)
-    for table, (u, v) in zip(pairs, edges.tolist(), strict=True):
-        if (
-            table.size > MOST_ROWS_AT_ONCE
-        ):  # to add such a table for each block would take longer than to count it
-            _count_pairs(codes[:, u], codes[:, v], table)
+    columns = np.ascontiguousarray(codes.T)
+    counts = []
+    for column, C in zip(columns, num_categories, strict=True):
+        found = column.astype(np.int64)
+        found[found < 0] = C  # missing cells are last
+        counts.append(np.bincount(found, minlength=C + 1))
+    pairs = []
+    for u, v in edges.tolist():
+        shape = num_categories[u], num_categories[v]
+        first, second = columns[u].astype(np.int64), columns[v].astype(np.int64)
+        flat = first * shape[1] + second
+        is_whole = (first | second) >= 0
+        if not is_whole.all():
+            flat = flat[is_whole]
+        pairs.append(np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape))
     return Profile(len(codes), tuple(counts), edges, tuple(pairs))
-
-
-def _count(column: np.ndarray, count: np.ndarray) -> None:
-    """Add how often each category occurs, missing cells last."""
-    found = column.astype(np.int64)
-    found[found < 0] = len(count) - 1
-    count += np.bincount(found, minlength=len(count))
-
-
-def _count_pairs(one: np.ndarray, other: np.ndarray, table: np.ndarray) -> None:
-    """Add how often each pair of categories occurs."""
-    first, second = one.astype(np.int64), other.astype(np.int64)
-    flat = first * table.shape[1] + second
-    is_whole = (first | second) >= 0
-    if not is_whole.all():
-        flat = flat[is_whole]
-    table += np.bincount(flat, minlength=table.size).reshape(table.shape)
 
 
 def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:
@@ -193,9 +143,9 @@ def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:
     return np.array([edges[i] for i in kept.tolist()], dtype=np.int64).reshape(-1, 2)
 
 
-def _total(counts: np.ndarray) -> int:
-    """The sum of counts of a file, which may be beyond 64 bits."""
-    return sum(counts.tolist())
+def _flat(tables: tuple[np.ndarray, ...], dtype: Any) -> np.ndarray:
+    """The cells of all tables."""
+    return np.concatenate([np.zeros(0, dtype), *(table.ravel() for table in tables)])
 
 
 def tables_of(cells: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[np.ndarray, ...]:

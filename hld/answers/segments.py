@@ -12,21 +12,14 @@ If the model knows the grouping column, that column is constant in each segment,
 shifted.  It is hidden from the test, as if it were missing and had never been there; the question is then whether the
 segment's other columns follow the whole table.  To see drift, group by a column that the model does not know; or by a
 covariate (`HLDDetector(covariates=...)`), which stays visible: then a segment is compared with what was learned for it.
-Columns that the segments determine, as days do their weekday, are hidden as well (`hld.answers.segments`).
 
 The p-value of a segment is the one that `HLDDetector.test` gives for its rows alone, without the grouping column:
 distance, missing values, new values, single counts and dependences share the level as they do there.
 
-Which segment each row of a table is in, by the values of a column, and the labels of the segments in order.
-
 Labels ascend: numbers as numbers, also those within texts, so that "day 9" is before "day 10", and texts all of which
-are dates, or all durations, as such, so that "10:00:00" is before "1 day, 0:00:00".  Missing cells are the last.
+are dates, or all durations, as such.  Missing cells are last.
 
-A period (year, month, day, hour, minute) of a date is the beginning of its text in ISO 8601.
-
-Which columns the segments determine, so that they say nothing of a shift: the day of the week where each is a day.
-
-They are hidden from the test of the segments.  A column is determined if
+Columns that the segments determine say nothing of a shift, and are hidden, too.  A column is determined if
 
 * each segment has one category of it, not all the same, though training mixes them: rows like those of training would
   be so with a probability of at most CHANCE.  A currency that training always had is not determined: a day in another
@@ -41,29 +34,22 @@ import datetime
 import math
 import re
 import reprlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.column_shifts import level_texts
-from hld.answers.table_facts import (
-    batch_profile,
-    cells_by_name,
-    cells_of,
-    evidence_of,
-    new_marks,
-    test_rows,
-)
+from hld.answers.table_facts import batch_profile, cells_by_name, read_batch, with_evidence
 from hld.answers.words import effect_text, least_text, moved, p_text, what_moved
 from hld.tables.calendar import EPOCH, is_written_of
 from hld.tables.cells import TIME_TYPES, Columns, plain_value, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
 from hld.tables.forms import exact_column
-from hld.tables.schemas.encoding import reports_of_parts
+from hld.tables.schemas.encoding import report_of
 from hld.tables.shown_names import in_one_line, listed, visible
 from hld.tables.times import in_iso, in_utc, is_missing, seconds_of_text, times_as_objects
 from pcircuit.arguments import check_choice, check_fraction
@@ -71,38 +57,62 @@ from pcircuit.arguments import check_choice, check_fraction
 MISSING = "(missing)"
 MIDNIGHT = " 00:00:00"  # days are written without it
 NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)", re.ASCII)
+# characters of a date as text
+PERIODS = {"year": 4, "month": 7, "day": 10, "hour": 13, "minute": 16}
+WHOLE_DAY = 10  # characters of a date without a time of day, which is enough for hours and minutes
+DATE = re.compile(  # two letters behind the time are AM or PM
+    r"\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d([.,]\d+)?)?( ?([A-Z]{3,5}|Z|[+-]\d\d(:?\d\d){0,2}))?)?)?)?)?",
+    re.ASCII,
+)
+CHANCE, FEWEST = 1e-6, 5
+PROCEDURES = {
+    "bh": ("Benjamini-Hochberg", benjamini_hochberg),
+    "by": ("Benjamini-Yekutieli", benjamini_yekutieli),
+}
+MOST_EXPLAINED = 2_000  # segments whose columns are kept
 
 
-def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
+def numbered(cells: Any, every: str | None, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """(N,) the number of each row's segment, and the labels of the segments in order."""
     cells = whole_cells(cells)
-    cells = (
-        times_as_objects(cells) if cells.dtype.kind in "mM" else cells
-    )  # nanoseconds would become plain numbers
+    if cells.dtype.kind in "mM":  # nanoseconds would become plain numbers
+        cells = times_as_objects(cells)
     if cells.dtype.kind in "biu" and every is None:
         distinct, groups = np.unique(cells, return_inverse=True)
         return groups, tuple(map(str, distinct.tolist()))
-    found, numbers = {}, np.empty(len(cells), dtype=np.int64)  # type: ignore[var-annotated]
+    found: dict[Any, int] = {}
+    numbers = np.empty(len(cells), dtype=np.int64)
     for i, cell in enumerate(cells.tolist()):
-        if is_missing(cell):
-            value = None
-        else:
+        value = None
+        if not is_missing(cell):
             value = str(in_utc(cell)) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
             value = value if every is None else period_of(value, every, name)
         numbers[i] = found.setdefault((value, isinstance(value, bool)), len(found))  # true equals 1
-    times = _times([value for value, _ in found if isinstance(value, str)])
-    keys = sorted(
-        found,
-        key=lambda key: (
-            key[0] is None,
-            isinstance(key[0], str),
-            _place(key[0], times),
-            not key[1],
-        ),
-    )
+    texts = [value for value, _ in found if isinstance(value, str)]
+    times: dict[str, Any] = {}
+    for kind in ("duration", "date"):
+        seconds = {text: seconds_of_text(text, kind) for text in texts}
+        if None not in seconds.values():
+            times = seconds  # which all of them stand for
+    keys = sorted(found, key=lambda key: _place(key[0], key[1], times))
     position = np.empty(len(keys), dtype=np.int64)
     position[[found[key] for key in keys]] = np.arange(len(keys))
     return position[numbers], _labels([value for value, _ in keys])
+
+
+def _place(value: Any, is_truth: bool, times: dict[str, Any]) -> tuple[Any, ...]:
+    """What labels are sorted by: texts as a person would, "9" before "10" and "day 9" before "day 10"."""
+    if not isinstance(value, str):
+        return value is None, False, value or 0, not is_truth
+    if times:
+        return False, True, (times[value], value)
+    if NUMBER.fullmatch(value):
+        return False, True, (0, float(value), value)
+    parts = []
+    for k, part in enumerate(DIGITS.split(value)):
+        digits = part.lstrip("0")  # numbers of any length
+        parts.append((len(digits), digits) if k % 2 else part)
+    return False, True, (1, parts, value)
 
 
 def _labels(values: list[Any]) -> tuple[str, ...]:
@@ -110,16 +120,14 @@ def _labels(values: list[Any]) -> tuple[str, ...]:
 
     Whole numbers are written as such, also where missing ones among them have made floats of them.
     """
-    if all(
-        value.is_integer() and abs(value) < 2**53 for value in values if isinstance(value, float)
-    ):
+    numbers = [value for value in values if isinstance(value, float)]
+    if all(value.is_integer() and abs(value) < 2**53 for value in numbers):
         values = [int(value) if isinstance(value, float) else value for value in values]
-    if values and all(value is None or str(value).endswith(MIDNIGHT) for value in values):
-        values = [value and value.removesuffix(MIDNIGHT) for value in values]
-    known = iter(
-        level_texts([value for value in values if value is not None], [MISSING] * (None in values))
-    )
-    return tuple(MISSING if value is None else next(known) for value in values)
+    known = [value for value in values if value is not None]
+    if known and all(str(value).endswith(MIDNIGHT) for value in known):
+        known = [value.removesuffix(MIDNIGHT) for value in known]
+    missing = (MISSING,) * (len(values) - len(known))
+    return (*level_texts(known, missing), *missing)  # the last
 
 
 def group_numbers(cells: Any, name: str) -> np.ndarray:
@@ -129,44 +137,7 @@ def group_numbers(cells: Any, name: str) -> np.ndarray:
         raise ValueError(
             f"`groups` has {missing} rows without a group: leave them out, or give them one"
         )
-    return np.asarray(numbered(cells, None, name)[0])
-
-
-def _times(texts: list[str]) -> dict[str, Any]:
-    """What texts are in order by if all stand for durations, or all for dates; nothing for others."""
-    for kind in ("duration", "date"):
-        found = {text: seconds_of_text(text, kind) for text in texts}
-        if None not in found.values():
-            return found
-    return {}
-
-
-def _place(value: Any, times: dict[str, Any]) -> Any:
-    """What labels are sorted by: texts as a person would, "9" before "10" and "day 9" before "day 10"."""
-    if not isinstance(value, str):
-        return 0 if value is None else value
-    if times:
-        return times[value], value
-    if NUMBER.fullmatch(value):
-        return (0, float(value), value)
-    parts = enumerate(DIGITS.split(value))  # numbers of any length
-    return (1, [(len(one := part.lstrip("0")), one) if k % 2 else part for k, part in parts], value)
-
-
-PERIODS = {
-    "year": 4,
-    "month": 7,
-    "day": 10,
-    "hour": 13,
-    "minute": 16,
-}  # characters of a date as text
-WHOLE_DAY = 10  # characters of a date without a time of day, which is enough for hours and minutes
-ZONE = r" ?([A-Z]{3,5}|Z|[+-]\d{2}(:?\d{2}(:\d{2})?)?)"  # two letters are AM or PM
-PERIOD_DATE = re.compile(
-    r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]([01]\d|2[0-3])(:[0-5]\d(:\d{2}([.,]\d+)?)?"
-    rf"({ZONE})?)?)?)?)?",
-    re.ASCII,
-)
+    return numbered(cells, None, name)[0]
 
 
 def period_of(cell: Any, every: str, name: str) -> str | None:
@@ -174,9 +145,9 @@ def period_of(cell: Any, every: str, name: str) -> str | None:
     text = f"{cell:.15g}" if isinstance(cell, float) else in_iso(str(cell).strip())
     if not text:
         return None
-    if PERIOD_DATE.fullmatch(text) and len(text) >= min(PERIODS[every], WHOLE_DAY):
+    if DATE.fullmatch(text) and len(text) >= min(PERIODS[every], WHOLE_DAY):
         with contextlib.suppress(ValueError):  # such as a 30th of February
-            datetime.date(int(text[:4]), int(text[5:7] or 1), int(text[8:10] or 1))
+            np.datetime64(text[: PERIODS["minute"]])
             return text[: PERIODS[every]].replace("T", " ")
     raise ValueError(
         f"`every` needs dates such as 2026-01-31 12:30, found {reprlib.repr(cell)} in {name!r}: write "
@@ -184,35 +155,38 @@ def period_of(cell: Any, every: str, name: str) -> str | None:
     )
 
 
-CHANCE = 1e-6
-FEWEST = 5
-
-
 def determined_columns(
     detector: Any, columns: Any, codes: np.ndarray, groups: np.ndarray, labels: tuple[str, ...]
 ) -> list[int]:
     """Positions of the columns of the encoder that the segments determine; shapes codes (N, V), groups (N,)."""
+    encoder = detector.encoder_
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(len(labels)))
-    low, high = (one.reduceat(codes[order], starts) for one in (np.minimum, np.maximum))
-    is_one = (low == high).all(axis=0)
-    numbers = detector.encoder_.numbers(columns)[order]
-    days = _days(labels)
-    names, cells = detector.encoder_.names, cells_by_name(detector.encoder_, columns)
-    return [
-        v
-        for v in range(codes.shape[1])
-        if (is_one[v] and len({*low[:, v].tolist()}) > 1 and _is_mixed(detector, v, codes, labels))
-        or _ascends(numbers[:, v], starts)
-        or (is_one[v] and days and _is_of_days(cells.get(names[v]), days, order[starts]))
-    ]
+    first = codes[order][starts]
+    numbers = encoder.numbers(columns)[order]
+    cells = cells_by_name(encoder, columns)
+    days: list[float] = []  # since 1970, of labels that begin with a date
+    with contextlib.suppress(ValueError):
+        days = [float((datetime.date.fromisoformat(one[:10]) - EPOCH).days) for one in labels]
+    found = []
+    for v, name in enumerate(encoder.names):
+        is_one = bool((codes[:, v] == first[groups, v]).all())
+        is_varied = is_one and len({*first[:, v].tolist()}) > 1
+        if (is_varied and _is_mixed(detector.profile_.counts[v], len(codes) - len(labels))) or (
+            _ascends(numbers[:, v], starts)
+        ):
+            found.append(v)
+        elif is_one and days and name in cells:
+            written = whole_cells(cells[name])[order[starts]].tolist()
+            if is_written_of(list(zip(days, written, strict=True))):
+                found.append(v)
+    return found
 
 
-def _is_mixed(detector: Any, v: int, codes: np.ndarray, labels: tuple[str, ...]) -> bool:
-    """Whether rows as in training would hardly have one category of column v in each segment."""
-    counts = detector.profile_.counts[v]
+def _is_mixed(counts: np.ndarray, num_rows: int) -> bool:
+    """Whether so many rows would hardly have the category of others, if categories were as frequent as in counts."""
     most = counts.max() / max(counts.sum(), 1)
-    return most == 0 or (len(codes) - len(labels)) * math.log(most) <= math.log(CHANCE)
+    return bool(most == 0 or num_rows * math.log(most) <= math.log(CHANCE))
 
 
 def _ascends(numbers: np.ndarray, starts: np.ndarray) -> bool:
@@ -225,27 +199,9 @@ def _ascends(numbers: np.ndarray, starts: np.ndarray) -> bool:
     return bool(up.all() or down.all())
 
 
-def _days(labels: tuple[str, ...]) -> list[float]:
-    """The days since 1970 of labels that are dates, or begin with one; empty where some are none."""
-    with contextlib.suppress(ValueError):
-        return [float((datetime.date.fromisoformat(one[:10]) - EPOCH).days) for one in labels]
-    return []
-
-
-def _is_of_days(cells: Any, days: list[float], first: np.ndarray) -> bool:
-    """Whether the cells of the first rows of segments are written of their days."""
-    return cells is not None and is_written_of(
-        list(zip(days, whole_cells(cells)[first].tolist(), strict=True))
-    )
-
-
-ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
-MOST_EXPLAINED = 2_000  # segments whose columns are kept
-
-
 @dataclass(frozen=True, eq=False)
 class SegmentsResult:
-    """The outcome of testing each segment; shapes num_rows (m,), pvalues, adjusted (m,), reject (m,)."""
+    """The outcome of testing each segment; shapes num_rows, pvalues, adjusted, reject (m,)."""
 
     by: str
     labels: tuple[Any, ...]
@@ -260,11 +216,16 @@ class SegmentsResult:
     determined: tuple[str, ...] = ()
 
     @property
+    def procedure_name(self) -> str:
+        """Of the adjustment of the p-values."""
+        return PROCEDURES[self.procedure][0]
+
+    @property
     def least_adjusted(self) -> float:
         """The smallest adjusted p-value that one odd segment among the others can have."""
         alone = np.ones(len(self.labels))
         alone[0] = self.smallest
-        return float(ADJUST[self.procedure](alone).min())  # type: ignore[arg-type]
+        return float(PROCEDURES[self.procedure][1](alone).min())
 
     @property
     def can_call(self) -> bool:
@@ -272,43 +233,42 @@ class SegmentsResult:
         return self.least_adjusted <= self.alpha
 
     @property
-    def caution(self) -> str:
-        """What is to be known where no odd segment can be called."""
-        return (
-            f"one odd segment among {len(self.labels)} cannot be called at level {self.alpha:g}: p-values of this "
-            f"model are at least {least_text(self.smallest)}, adjusted {self.least_adjusted:.2g}; fit with more "
-            "groups, or test fewer segments together"
-        )
+    def cautions(self) -> list[str]:
+        """What is to be known of columns that are not tested, and where no odd segment can be called."""
+        found = []
+        if self.determined:
+            found.append(f"not tested, as the segments determine them: {listed(self.determined)}")
+        if not self.can_call:
+            found.append(
+                f"one odd segment among {len(self.labels)} cannot be called at level {self.alpha:g}: p-values of this "
+                f"model are at least {least_text(self.smallest)}, adjusted {self.least_adjusted:.2g}; fit with more "
+                "groups, or test fewer segments together"
+            )
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values, ready for JSON, with the columns that moved in shifted segments."""
-        segments = [
-            {
-                "label": label,
-                "num_rows": int(T),
-                "pvalue": float(p),
-                "adjusted_pvalue": float(q),
-                "reject": bool(called),
-                "effect": result.effect,
-                "moved": [
-                    {
-                        "columns": list(names),
-                        "adjusted_pvalue": one.adjusted,
-                        "description": one.describe(),
-                    }
-                    for names, one in (moved(result) if called else ())
-                ],
-            }
-            for label, T, p, q, called, result in zip(
-                self.labels,
-                self.num_rows,
-                self.pvalues,
-                self.adjusted,
-                self.reject,
-                self.results,
-                strict=True,
+        segments = []
+        for i, result in enumerate(self.results):
+            what = moved(result) if self.reject[i] else ()
+            segments.append(
+                {
+                    "label": self.labels[i],
+                    "num_rows": int(self.num_rows[i]),
+                    "pvalue": float(self.pvalues[i]),
+                    "adjusted_pvalue": float(self.adjusted[i]),
+                    "reject": bool(self.reject[i]),
+                    "effect": result.effect,
+                    "moved": [
+                        {
+                            "columns": list(names),
+                            "adjusted_pvalue": one.adjusted,
+                            "description": one.describe(),
+                        }
+                        for names, one in what
+                    ],
+                }
             )
-        ]
         return {
             "by": self.by,
             "alpha": self.alpha,
@@ -326,24 +286,16 @@ class SegmentsResult:
         """One row per segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
         from hld.answers.for_programs import data_frame
 
-        return data_frame(
-            {
-                "segment": self.labels,
-                "rows": self.num_rows,
-                "pvalue": self.pvalues,
-                "adjusted_pvalue": self.adjusted,
-                "shift": self.reject,
-                "effect": [result.effect for result in self.results],
-            }
-        )
+        names = ["label", "num_rows", "pvalue", "adjusted_pvalue", "reject", "effect"]
+        return data_frame(self.to_dict()["segments"], names)
 
-    @property
-    def worst_first(self) -> np.ndarray:
-        """(m,) places of the segments, the smallest adjusted p-value first, of equal ones the largest effect."""
-        return np.lexsort(([-result.effect for result in self.results], self.adjusted))
+    def worst_first(self, called: bool = True) -> list[int]:
+        """Places of the segments that are called, or of all, the smallest adjusted p-value first."""
+        order = np.lexsort(([-result.effect for result in self.results], self.adjusted))
+        return order[self.reject[order]].tolist() if called else order.tolist()
 
     def _repr_html_(self) -> str:
-        from hld.answers.html import segments_view
+        from hld.answers.reports import segments_view
 
         return segments_view(self)
 
@@ -355,22 +307,19 @@ class SegmentsResult:
 
     def __str__(self) -> str:
         lines = [repr(self)]
-        for i in self.worst_first[self.reject[self.worst_first]].tolist():
+        for i in self.worst_first():
             label, p = visible(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
             lines.append(
                 f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
                 f"effect size {effect_text(self.results[i])}"
             )
             lines += [f"    {line}" for line in what_moved(self.results[i])]
-        if self.determined:
-            lines.append(f"not tested, as the segments determine them: {listed(self.determined)}")
-        return "\n".join(lines if self.can_call else [*lines, self.caution])
+        return "\n".join([*lines, *self.cautions])
 
     def __repr__(self) -> str:
-        name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[self.procedure]
         return (
             f"{int(self.reject.sum())} of {len(self.labels)} segments of {in_one_line(self.by)} shifted "
-            f"(false discovery rate {self.alpha:g}, {name})"
+            f"(false discovery rate {self.alpha:g}, {self.procedure_name})"
         )
 
 
@@ -378,89 +327,40 @@ def judge_segments(
     detector: Any,
     judge: Callable[..., Any],
     table: Any,
-    by: list[str] | str,
+    by: Sequence[Any] | str,
     alpha: float,
     *,
     every: str | None = None,
-    procedure: Any = "bh",
+    procedure: str = "bh",
 ) -> SegmentsResult:
-    """Test each segment of a table.
-
-    Shapes: table (N, V).
-    The table is encoded once; each segment costs one call of the test.  The results have each segment's
-    `hld.DataQuality`, without columns that are hidden from it.
-    """
+    """Test each segment of a table (N, V), which is encoded once, by `judge(detector, batch, alpha, hidden)`."""
     alpha = check_fraction(alpha, "alpha")
-    check_choice(procedure, "procedure", tuple(ADJUST))
+    check_choice(procedure, "procedure", tuple(PROCEDURES))
     if every is not None:
         check_choice(every, "every", tuple(PERIODS))
     encoder, read = detector.encoder_, read_table(table)
     columns, cells, name = split_off(read, by, encoder)
-    known = (
-        name if columns is read and isinstance(by, (str, int, np.integer)) else None
-    )  # to the model
     if not columns.num_rows:
         raise ValueError("`table` has no rows: give at least one")
-    marks = new_marks(detector, columns.num_rows)
-    codes, _, absent, extra = encoder.encode_counting(columns, marks)
-    further = cells_of(detector, columns, marks)
-    parts = {one.name for one in encoder.derived if one.source == known}
-    given = getattr(
-        detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool)
-    )  # covariates may move
-    hidden = [
-        v for v, one in enumerate(encoder.names) if (one == known or one in parts) and not given[v]
-    ]
+    batch = read_batch(detector, columns)
     groups, labels = numbered(cells, every, name)
-    own = determined_columns(detector, columns, codes, groups, labels)
-    own = [v for v in own if v not in hidden and not given[v]]
-    if len(hidden) + len(own) == len(encoder.names):
-        own = []  # else there were nothing to test
-    if len(hidden) == len(encoder.names):
-        raise ValueError(
-            f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know"
-        )
-    hidden = sorted(hidden + own)
-    if hidden:
-        codes = codes.copy()
-        codes[:, hidden] = -1
-    values = test_rows(detector, columns, codes)
+    known = name if columns is read and isinstance(by, (str, int, np.integer)) else None
+    hidden, determined = _hidden(detector, columns, known, batch.codes, groups, labels)
+    batch.codes[:, hidden] = -1
+    batch.rows[:, hidden] = -1 if batch.rows is batch.codes else np.nan
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
-    codes, marks, starts = codes[order], marks[order], np.cumsum(sizes) - sizes
-    rows, own_marks = np.split(codes, starts[1:]), np.split(marks, starts[1:])
-    judged = np.split(values[order], starts[1:])
-    reports = reports_of_parts(encoder.columns, codes, marks, starts)
+    starts = np.cumsum(sizes) - sizes
     places = np.split(order, starts[1:])
-    results = [
-        judge(
-            read_rows,
-            one,
-            own,
-            (report, absent, extra),
-            {name: cells.rows(some, hidden) for name, cells in further.items()},
-            hidden=hidden,
-        )[0]
-        for read_rows, one, own, report, some in zip(
-            judged, rows, own_marks, reports, places, strict=True
-        )
-    ]
+    reports, results = [], []
+    for some in places:
+        reports.append(report_of(encoder.columns, batch.codes[some], batch.marks[some]))
+        results.append(judge(detector, batch.part(some, reports[-1], hidden), alpha, hidden)[0])
     pvalues = np.array([result.pvalue for result in results])
-    adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
+    adjusted = PROCEDURES[procedure][1](pvalues)
     called = adjusted <= alpha
-    shown = [v for v in range(len(encoder.names)) if v not in hidden]
-    for i in [i for i in np.argsort(adjusted, kind="stable").tolist() if called[i]][
-        :MOST_EXPLAINED
-    ]:
-        evidence = evidence_of(
-            detector,
-            batch_profile(detector, rows[i]),
-            results[i].data_quality,
-            results[i].column_pvalues,
-            results[i].pair_pvalues,
-        )
-        results[i] = replace(
-            results[i], evidence=None if evidence is None else evidence.of_columns(shown)
-        )
+    for i in np.argsort(adjusted, kind="stable")[: int(called.sum())][:MOST_EXPLAINED].tolist():
+        counts = batch_profile(detector, batch.codes[places[i]])
+        results[i] = with_evidence(detector, results[i], counts, hidden)
     smallest = getattr(detector.judge_, "smallest_pvalue", None)
     least = min(map(smallest, sizes.tolist())) if smallest is not None else 0.0
     return SegmentsResult(
@@ -474,8 +374,27 @@ def judge_segments(
         alpha,
         procedure,
         least,
-        tuple(encoder.names[v] for v in own),
+        tuple(encoder.names[v] for v in determined),
     )
+
+
+def _hidden(
+    detector: Any, columns: Any, known: str | None, codes: Any, groups: np.ndarray, labels: Any
+) -> tuple[list[int], list[int]]:
+    """Positions of the columns that are hidden: what is known of the grouping column, and those determined by it."""
+    encoder = detector.encoder_
+    given = getattr(detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool))
+    grouping = {known, *(one.name for one in encoder.derived if one.source == known)}
+    own = [v for v, one in enumerate(encoder.names) if one in grouping and not given[v]]
+    if len(own) == len(encoder.names):
+        raise ValueError(
+            f"`by` is {known!r}, and the model knows nothing else: group by a column that it does not know"
+        )
+    found = determined_columns(detector, columns, codes, groups, labels)
+    determined = [v for v in found if v not in own and not given[v]]  # covariates may move
+    if len(own) + len(determined) == len(encoder.names):
+        determined = []  # else there were nothing to test
+    return sorted(own + determined), determined
 
 
 def split_off(

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from hld.answers.column_shifts import NewValues
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Held, Profile, profile_of, tree_edges
-from hld.references.group_statistics import Cells
-from hld.tables.cells import as_numbers
+from hld.references.group_statistics import Cells, joined_cells
+from hld.tables.cells import objects_of, read_table
 from hld.tables.factored import whole_cells
 from hld.tables.schemas.counts import KeptValues
+from hld.tables.schemas.encoding import numbers_in
 from hld.tables.schemas.quality import data_quality
-from hld.tables.times import TIMES, as_seconds
-from hld.tables.values import is_binned, value_tables
+from hld.tables.schemas.schema import GROUPING
+from hld.tables.times import is_missing
+from hld.tables.values import ValueTables, is_binned, value_tables
 
 if TYPE_CHECKING:
     from hld.tables.cells import Columns
-    from hld.tables.schemas.columns import BinColumn
     from hld.tables.schemas.encoder import TableEncoder
     from hld.tables.schemas.encoding import EncodingReport
-    from hld.tables.schemas.quality import ColumnQuality, DataQuality
+    from hld.tables.schemas.quality import DataQuality
+
+Result = TypeVar("Result")  # that of a test
 
 
 def table_facts(
@@ -39,15 +41,20 @@ def table_facts(
     Shapes: rows (n,), reference (k, V), tree (V,).
     """
     edges = tree_edges(tree, encoder.num_categories)
-    cells = cells_by_name(encoder, columns)
-    numbers = [
-        numbers_of(column, cells[column.name])[rows] if is_binned(column) else None
-        for column in encoder.columns
-    ]
     return {
         "profile": profile_of(reference, encoder.num_categories, edges),
-        "values": value_tables(encoder.columns, numbers),
+        "values": values_of(encoder, columns, rows),
     }
+
+
+def values_of(encoder: TableEncoder, columns: Columns, rows: Any = ...) -> ValueTables:
+    """Quantiles of some rows of a table, in columns with bins."""
+    cells = cells_by_name(encoder, columns)
+    numbers = [
+        numbers_in(column, cells[column.name])[rows] if is_binned(column) else None
+        for column in encoder.columns
+    ]
+    return value_tables(encoder.columns, numbers)
 
 
 def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
@@ -58,45 +65,105 @@ def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
 
 
 def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:
-    """Cells of the fitted columns as a table that the encoder reads: the columns that are left out are empty.
-
-    Shapes: cells (N, V).
-    """
+    """Cells (N, V) of the fitted columns as a table that the encoder reads: those left out are empty."""
     names = encoder.all_names
     whole = np.full((len(cells), len(names)), None, dtype=object)
     whole[:, [names.index(name) for name in encoder.names]] = cells
-    return (
-        {name: whole[:, v] for v, name in enumerate(names)}
-        if encoder.by_name or encoder.derived
-        else whole
-    )
+    if encoder.by_name or encoder.derived:
+        return {name: whole[:, v] for v, name in enumerate(names)}
+    return whole
 
 
-def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
-    """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds."""
-    cells = whole_cells(cells)
-    return (
-        as_seconds(cells, column.kind)[0]
-        if column.kind in TIMES
-        else as_numbers(cells, column.name)
-    )
+@dataclass(frozen=True, eq=False)
+class ReadBatch:
+    """Rows as a detector reads them, and what its encoder says of them; shapes codes, marks, rows (T, V).
 
-
-def cells_of(detector: Any, table: Any, marks: np.ndarray) -> Any:
-    """What a detector that judges groups or a series looks at beside codes, as an option of `judge_`; or none.
-
-    Shapes: marks (N, V).
+    `marks` are of new values, `rows` what the test reads, and `cells` what a judge of groups or series looks at
+    beside codes.
     """
-    if getattr(detector.judge_, "statistics", None) is None:
-        return {}
-    return {"cells": Cells(detector.encoder_.numbers(table), marks)}
+
+    codes: np.ndarray
+    marks: np.ndarray
+    rows: np.ndarray
+    report: EncodingReport
+    absent: frozenset[str]
+    extra: frozenset[str]
+    cells: Cells | None = None
+    groups: frozenset[str] = frozenset()
+
+    @classmethod
+    def joined(cls, parts: Sequence[ReadBatch]) -> ReadBatch:
+        """The rows of several tables, of which a column is absent if it is in all of them."""
+        cells = [one.cells for one in parts if one.cells is not None]
+        return cls(
+            np.concatenate([one.codes for one in parts]),
+            np.concatenate([one.marks for one in parts]),
+            np.concatenate([one.rows for one in parts]),
+            sum((one.report for one in parts[1:]), parts[0].report),
+            frozenset.intersection(*(one.absent for one in parts)),
+            frozenset.union(*(one.extra for one in parts)),
+            joined_cells(cells) if cells else None,
+            frozenset.union(*(one.groups for one in parts)),
+        )
+
+    def part(
+        self, some: np.ndarray, report: EncodingReport, hidden: Sequence[int] = ()
+    ) -> ReadBatch:
+        """Some of the rows, as if there were no others."""
+        cells = None if self.cells is None else self.cells.rows(some, hidden)
+        return replace(
+            self,
+            codes=self.codes[some],
+            marks=self.marks[some],
+            rows=self.rows[some],
+            report=report,
+            cells=cells,
+        )
+
+
+def read_batch(detector: Any, table: Any) -> ReadBatch:
+    """A table as a detector reads it."""
+    columns, encoder = read_table(table), detector.encoder_
+    marks = np.zeros((columns.num_rows, len(encoder.columns)), np.uint8)
+    codes, report, absent, extra = encoder.encode_counting(columns, marks)
+    cells = None
+    if getattr(detector.judge_, "statistics", None) is not None:
+        cells = Cells(encoder.numbers(columns), marks)
+    return ReadBatch(
+        codes,
+        marks,
+        test_rows(detector, columns, codes),
+        report,
+        frozenset(absent),
+        frozenset(extra),
+        cells,
+        _groups_in(detector, columns),
+    )
+
+
+def test_rows(detector: Any, table: Any, codes: np.ndarray) -> np.ndarray:
+    """Rows (T, V) as the test of a detector reads them: their codes, or numbers where its leaves are densities."""
+    if detector.densities_ is None:
+        return codes
+    encoder = detector.encoder_
+    return encoder.values(codes, encoder.numbers(table))
+
+
+test_rows.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
+
+
+def _groups_in(detector: Any, columns: Columns) -> frozenset[str]:
+    """The groups that rows say they are of: none where the table does not have their column."""
+    known = [one.name for one in detector.schema_.left_out if one.note == GROUPING]
+    names = columns.names or ()
+    if not known or known[0] not in names:
+        return frozenset()
+    cells = objects_of(whole_cells(columns.arrays[names.index(known[0])])).tolist()
+    return frozenset(str(cell) for cell in cells if not is_missing(cell))
 
 
 def held_of(detector: Any, codes: np.ndarray | None) -> Held | None:
-    """What the counts of a batch of codes are compared with; None among groups and in order of time.
-
-    Shapes: codes (T, V).
-    """
+    """What the counts of a batch of codes (T, V) are compared with; None among groups and in order of time."""
     encoder, watched, judge = detector.encoder_, detector.watched_, detector.judge_
     if judge is detector.test_:
         counts = replace(detector.profile_, odd=None if watched is None else watched.odd_counts)
@@ -105,11 +172,10 @@ def held_of(detector: Any, codes: np.ndarray | None) -> Held | None:
         rows, by_column, num_new, odd = judge.held(codes)
         none = detector.profile_.edges[:0]
         counts = Profile(rows, by_column, none, (), detector.profile_.laws, odd=odd)
-        number, holes = (np.array([f(one) for one in by_column]) for f in (np.sum, lambda n: n[-1]))
-        missing, new = (
-            (number, holes),
-            KeptValues(number - holes, np.minimum(num_new, number - holes)),
-        )
+        number = np.array([one.sum() for one in by_column])
+        holes = np.array([one[-1] for one in by_column])
+        shown = number - holes
+        missing, new = (number, holes), KeptValues(shown, np.minimum(num_new, shown))
     else:
         return None
     if not detector.missingness:
@@ -130,35 +196,18 @@ def quality_of(
     columns, trained = detector.encoder_.columns, detector.schema_.trained
     shown = [v for v in range(len(columns)) if v not in hidden]
     missing, new = (None, None) if held is None else (held.missing, held.new)
+    if missing is not None:
+        rows, holes = np.broadcast_arrays(*missing)
+        missing = rows[shown], holes[shown]
     return data_quality(
         tuple(columns[v] for v in shown),
         None if trained is None else (trained[0], np.asarray(trained[1])[shown].tolist()),
         report.of_columns(shown),
         absent,
-        extra,
-        missing=missing
-        and (np.broadcast_arrays(*missing)[0][shown], np.asarray(missing[1])[shown]),
+        sorted(extra),
+        missing=missing,
         kept=None if new is None else KeptValues(new.shown[shown], new.new[shown]),
     )
-
-
-def test_rows(detector: Any, table: Any, codes: np.ndarray) -> np.ndarray:
-    """Rows as the test of a detector reads them: their codes, or numbers where its leaves are densities.
-
-    Shapes: codes (T, V) -> (T, V).
-    """
-    if detector.densities_ is None:
-        return codes
-    encoder = detector.encoder_
-    return encoder.values(codes, encoder.numbers(table))
-
-
-test_rows.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
-
-
-def new_marks(detector: Any, num_rows: int) -> np.ndarray:
-    """(num_rows, V) zeros for marks of new values."""
-    return np.zeros((num_rows, len(detector.encoder_.columns)), np.uint8)
 
 
 def batch_profile(detector: Any, codes: np.ndarray, marks: np.ndarray | None = None) -> Profile:
@@ -174,79 +223,59 @@ def batch_profile(detector: Any, codes: np.ndarray, marks: np.ndarray | None = N
     return replace(found, odd=watched.scores.odd_counts(codes, marks))
 
 
+def with_evidence(
+    detector: Any, result: Result, counts: Profile, hidden: Sequence[int] = ()
+) -> Result:
+    """The result of a batch with what its counts say of columns and pairs."""
+    known: Any = result
+    tests = known.data_quality, known.column_pvalues, known.pair_pvalues
+    changed: Result = replace(known, evidence=evidence_of(detector, counts, *tests, hidden))
+    return changed
+
+
 def evidence_of(
     detector: Any,
     batch: Profile,
     quality: DataQuality | None = None,
     tests: np.ndarray | None = None,
     pair_tests: Any = None,
+    hidden: Sequence[int] = (),
 ) -> Evidence | None:
     """Counts of a batch beside those of the reference; None of a judge that has no tests of columns.
 
-    `quality` is a `hld.DataQuality` of the batch; columns that it leaves out have no odd cells.
+    The tests of missing and of new values are those of the data quality, where batch or reference have any.  Shares of
+    new values are of all rows, as those of levels and bins are, with which they are shown.
 
     Shapes: tests (2, V).
     """
     if tests is None and detector.judge_ is not detector.test_:
         return None
-    encoder, found = (
-        detector.encoder_,
-        {} if quality is None else {one.name: one for one in quality.columns},
-    )
-    unseen, out_of_range = (
-        np.array([getattr(found.get(own), name, 0) for own in encoder.names], np.int64)
-        for name in ("num_unseen", "num_out_of_range")
-    )
-    seed = detector.test_.settings.seed
-    kept = detector.new_values_
-    new = (
-        None
-        if quality is None or kept is None
-        else tuple(
-            _new_values(
-                found.get(name),
-                int(kept.new[v]),
-                int(detector.profile_.counts[v].sum()),
-                quality.num_rows,
-            )
-            for v, name in enumerate(encoder.names)
-        )
-    )
-    missing = (
-        None if quality is None else tuple(_missing(found.get(name)) for name in encoder.names)
-    )
+    columns, kept = detector.encoder_.columns, detector.new_values_
+    more: list[tuple[float, ...]] = [()] * len(columns)
+    beyond: list[tuple[float, float] | None] = [None] * len(columns)
+    known = {} if quality is None else {one.name: one for one in quality.columns}
+    for v, column in enumerate(columns):
+        found = known.get(column.name)
+        if found is None:
+            continue
+        if kept is not None and found.new_pvalue is not None:
+            before, now = int(kept.new[v]), found.num_unseen + found.num_out_of_range
+            if before + now:
+                more[v] = (found.new_pvalue,)
+                if is_binned(column):
+                    rows = detector.profile_.counts[v].sum()
+                    beyond[v] = (before / max(int(rows), 1), now / max(batch.num_rows, 1))
+        if found.pvalue is not None and (found.num_missing or found.train_missing):
+            more[v] += (found.pvalue,)
     return Evidence(
-        encoder.columns,
+        columns,
         detector.profile_,
         batch,
-        unseen,
-        out_of_range,
-        seed,
+        detector.test_.settings.seed,
         tests,
-        new,
+        pair_tests,
+        tuple(more),
+        tuple(beyond),
         are_chosen=kept is None,
-        missing=missing,
-        pair_tests=pair_tests,
+        hidden=tuple(hidden),
     )
-
-
-def _missing(found: ColumnQuality | None) -> float | None:
-    """The p-value of the share of missing cells of a column, where it is tested and any are missing."""
-    return (
-        found.pvalue if found is not None and (found.num_missing or found.train_missing) else None
-    )
-
-
-def _new_values(
-    found: ColumnQuality | None, before: int, kept_rows: int, num_rows: int
-) -> NewValues | None:
-    """The test of the new values of a column, where they are tested and the batch or the reference has any.
-
-    Their shares are of all rows, as those of levels and bins are, with which they are shown.
-    """
-    if found is None or found.new_pvalue is None:
-        return None
-    now = found.num_unseen + found.num_out_of_range
-    if not before + now:
-        return None
-    return NewValues(found.new_pvalue, before / max(kept_rows, 1), now / max(num_rows, 1))

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from hld.answers.column_shifts import UNSEEN, percent
+from hld.answers.column_shifts import ColumnShift, percent
 from hld.features.odd_rows import ODDNESS
 from hld.tables.shown_names import in_one_line
-
-if TYPE_CHECKING:
-    from hld.answers.column_shifts import ColumnShift
 
 LEAST_SHOWN = 1e-300  # p-values up to it are not distinguished: smaller ones are given as this
 MOST_LINES = 10
@@ -21,18 +16,19 @@ DIGITS, MOST_DIGITS = 3, 17  # of p-values
 ROUNDING = 1e-9  # relative: a bound such as 0.05 is not 0.049
 
 
-def p_text(pvalue: float, level: float | None = None) -> str:
+def p_text(pvalue: float, level: float | None = None, name: str = "p") -> str:
     """A p-value with its sign of relation, and digits enough to show on which side of a level it is."""
     if pvalue != pvalue:
         return "not tested"
+    if pvalue <= LEAST_SHOWN:
+        return f"{name} < {LEAST_SHOWN:g}".strip()
     digits = DIGITS
-    while (
-        level is not None
-        and digits < MOST_DIGITS
-        and (float(f"{pvalue:.{digits}g}") <= level) != (pvalue <= level)
-    ):
-        digits += 1
-    return f"p = {pvalue:.{digits}g}" if pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+    if level is not None:
+        while digits < MOST_DIGITS and (float(f"{pvalue:.{digits}g}") <= level) != (
+            pvalue <= level
+        ):
+            digits += 1
+    return f"{name} = {pvalue:.{digits}g}" if name else f"{pvalue:.{digits}g}"
 
 
 def least_text(pvalue: float) -> str:
@@ -48,36 +44,35 @@ def effect_text(result: Any) -> str:
 
 def headline(result: Any) -> str:
     """Verdict, p-value and effect size in one line."""
+    verdict, T, least = "shift" if result.reject else "no shift", result.num_samples, ""
     found = [
-        f"{'shift' if result.reject else 'no shift'}: {p_text(result.pvalue, result.alpha)} at level "
-        f"{result.alpha:g}, "
-        f"{result.num_samples} row{'s' * (result.num_samples != 1)}"
+        f"{verdict}: {p_text(result.pvalue, result.alpha)} at level {result.alpha:g}",
+        f"{T} row{'s' * (T != 1)}",
     ]
-    if len(result.pvalues) == 1 and result.context is None:
-        found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")
-    low = 0.0 if result.context is not None else result.effect_interval[0]
-    least = f" (at least {percent(low)})" if low > 0 else ""
-    found.append(f"effect size {effect_text(result)}{least}")
-    return ", ".join(found)
+    if result.context is None:
+        if len(result.pvalues) == 1:
+            found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")
+        if result.effect_interval[0] > 0:
+            least = f" (at least {percent(result.effect_interval[0])})"
+    return ", ".join([*found, f"effect size {effect_text(result)}{least}"])
 
 
 def in_words(result: Any) -> str:
     """The verdict; and where the columns of the batch are known, which of them moved and how."""
+    quality, alpha = result.data_quality, result.alpha
     lines = [headline(result), *([] if result.context is None else result.context.lines())]
-    if result.data_quality is not None:
-        lines += result.data_quality.absent_lines()
+    if quality is not None:
+        lines += quality.absent_lines()
     if result.columns:
-        lines += column_lines(result.columns, result.alpha, procedure_of(result))
-        lines += familiar_lines(result.columns, result.alpha)
-        lines += pair_lines(result.pairs, result.alpha, procedure_of(result)) or dependence_lines(
-            result
-        )
+        procedure = procedure_of(result)
+        lines += column_lines(result.columns, alpha, procedure)
+        lines += pair_lines(result.pairs, alpha, procedure) or dependence_lines(result)
         lines += witness_lines(result)
-        if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
+        if not result.reject and called(result.columns, alpha):
             lines[0] += ", yet:"
-    if result.data_quality is not None:
-        lines += result.data_quality.extra_lines()
-        lines += quality_lines(result.data_quality, result.columns or (), result.alpha)
+    if quality is not None:
+        lines += quality.extra_lines()
+        lines += quality_lines(quality, result.columns or (), alpha)
     return "\n".join(lines)
 
 
@@ -86,95 +81,78 @@ def procedure_of(result: Any) -> str:
     return "Holm" if result.context is None else result.context.procedure
 
 
-def column_lines(
-    columns: tuple[ColumnShift, ...], alpha: float, procedure: str = "Holm"
-) -> list[Any]:
-    """Lines about the columns that moved."""
-    moved = [one for one in columns if one.adjusted <= alpha]
-    tested = [one for one in columns if one.adjusted == one.adjusted]
-    free = [
-        f"{in_one_line(one.name)} is a covariate and not tested: {one.describe()}"
-        for one in columns
-        if one.adjusted != one.adjusted
-    ]
-    if not moved:
-        number = f"{len(tested)} columns" if len(tested) != 1 else "1 column"
-        return [
-            f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})",
-            *free[:MOST_LINES],
-            *_more(free),
-        ]
-    rows = [
+def called(shifts: Any, alpha: float) -> list[Any]:
+    """The columns or pairs that moved, by their adjusted p-values."""
+    return [one for one in shifts if one.adjusted <= alpha]
+
+
+def column_rows(columns: Any, alpha: float) -> list[tuple[str, ...]]:
+    """Name, p-value, size and words of each column, as text and pages show them."""
+    return [
         (
             in_one_line(one.name),
             p_text(one.adjusted, alpha),
             f"{percent(one.difference)} of rows",
             one.describe(),
         )
-        for one in moved[:MOST_LINES]
+        for one in columns
     ]
+
+
+def column_lines(
+    columns: tuple[ColumnShift, ...], alpha: float, procedure: str = "Holm"
+) -> list[str]:
+    """Lines about the columns that moved."""
+    free = [
+        f"{in_one_line(one.name)} is a covariate and not tested: {one.describe()}"
+        for one in columns
+        if one.adjusted != one.adjusted
+    ]
+    tested, moved = len(columns) - len(free), called(columns, alpha)
+    if not moved:
+        number = f"{tested} column{'s' * (tested != 1)}"
+        return [
+            f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})",
+            *_first(free),
+        ]
     return [
-        f"{len(moved)} of {len(tested)} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
+        f"{len(moved)} of {tested} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
         "expected -> observed):",
-        *_aligned(rows),
-        *_more(moved),
-        *free[:MOST_LINES],
-        *_more(free),
+        *_first(_aligned(column_rows(moved, alpha))),
+        *_first(free),
     ]
 
 
-def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
-    """A line where columns moved because few of their values are new: as in rows that were learned from.
-
-    Levels come from rows that the reference does not have, so that a part of its values is new to the model.  In the
-    rows that were learned from none is, by construction: they are no test.
-    """
-    found = []
-    for one in columns:
-        at = len(one.labels) - 2  # before missing cells, also where a level has the same text
-        is_new = one.adjusted <= alpha and one.labels[at] == UNSEEN
-        fewer, holes = np.subtract(one.expected[at:], one.observed[at:])
-        if is_new and fewer > one.difference / 2 and -holes <= one.difference / 2:  # not lacking
-            found.append(in_one_line(one.name))
-    if not found:
-        return []
+def pair_rows(pairs: Any, alpha: float) -> list[tuple[str, ...]]:
+    """Names, p-value and words of each pair, as text and pages show them."""
     return [
-        f"few values are new to the model in {', '.join(found[:3])}{', ...' if len(found) > 3 else ''}, fewer than "
-        "in rows held out: rows that it was fitted to look like this, and testing these says nothing"
+        (" and ".join(map(in_one_line, one.names)), p_text(one.adjusted, alpha), one.describe())
+        for one in pairs
     ]
 
 
-def pair_lines(pairs: tuple[Any, ...], alpha: float, procedure: str = "Holm") -> list[Any]:
+def pair_lines(pairs: tuple[Any, ...], alpha: float, procedure: str = "Holm") -> list[str]:
     """Lines about the pairs of columns whose dependence changed."""
-    moved = [one for one in pairs if one.adjusted <= alpha]
+    moved = called(pairs, alpha)
     if not moved:
         return []
-    rows = [
-        (" and ".join(map(in_one_line, one.names)), p_text(one.adjusted, alpha), one.describe())
-        for one in moved[:MOST_LINES]
-    ]
     return [
         f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
         f"{procedure}):",
-        *_aligned(rows),
-        *_more(moved),
+        *_first(_aligned(pair_rows(moved, alpha))),
     ]
 
 
-def dependence_lines(result: Any) -> list[Any]:
+def dependence_lines(result: Any) -> list[str]:
     """A line about the largest change of a dependence, if that is enough for the verdict."""
     found = result.largest_dependence
     if found is None or not found.share or found.pvalue > result.scaled_alpha * found.share:
         return []
     names = [result.evidence.name_of(v) for v in found.columns]
-    both = " and ".join(map(in_one_line, names))
-    if any(one.adjusted <= result.alpha and one.name in names for one in result.columns):
+    if any(one.name in names for one in called(result.columns, result.alpha)):
         return []
-    change = "stronger" if not found.is_weaker else "weaker"
-    if found.is_weaker and result.evidence.is_opposed(names):
-        change = "between other values"
     return [
-        f"the dependence of {both} is {change} than in the reference: "
+        f"the dependence of {' and '.join(map(in_one_line, names))} is not that of the reference: "
         f"{p_text(found.pvalue)} (an upper bound, for all pairs of the tree together)"
     ]
 
@@ -194,12 +172,9 @@ def witness_lines(result: Any) -> list[str]:
 
 def moved(result: Any) -> list[tuple[tuple[str, ...], Any]]:
     """Names and shift of the columns that moved, and of the pairs whose dependence did, most telling first."""
-    found = [((one.name,), one) for one in result.columns]
-    found += [(one.names, one) for one in result.pairs]
-    return sorted(
-        (entry for entry in found if entry[1].adjusted <= result.alpha),
-        key=lambda entry: entry[1].adjusted,
-    )
+    found = [((one.name,), one) for one in called(result.columns, result.alpha)]
+    found += [(one.names, one) for one in called(result.pairs, result.alpha)]
+    return sorted(found, key=lambda entry: entry[1].adjusted)
 
 
 def what_moved(result: Any) -> list[str]:
@@ -209,14 +184,15 @@ def what_moved(result: Any) -> list[str]:
         one = result.columns[0]
         likely = f"no column by itself, most likely {in_one_line(one.name)}: {one.describe()}"
         return dependence_lines(result) or [likely]
-    rest = ", ".join(name for name, _ in found[DESCRIBED:])
     lines = [f"{name}: {one.describe()}" for name, one in found[:DESCRIBED]]
-    return [*lines, f"also {rest}"] if rest else lines
+    if found[DESCRIBED:]:
+        lines.append(f"also {', '.join(name for name, _ in found[DESCRIBED:])}")
+    return lines
 
 
-def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
+def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
     """Lines about cells of another type, and about missing and new values of columns that are not called moved."""
-    told = {one.name for one in columns if one.adjusted <= alpha}
+    told = {one.name for one in called(columns, alpha)}
     level = alpha / max(1, 2 * len(quality.columns))  # two tests a column
     found: list[str] = []
     for one in quality.columns:
@@ -225,19 +201,17 @@ def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) 
             found += lines
         elif one.num_odd:  # the first line
             found += lines[:1]
-    return found[:MOST_LINES] + _more(found)
+    return _first(found)
 
 
-def _aligned(rows: Any) -> list[Any]:
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
     """Rows of text, their cells below one another."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return [
-        "  "
-        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
+    return [f"  {line}".rstrip() for line in lines]
 
 
-def _more(found: list[Any]) -> list[Any]:
-    """How many are not listed."""
-    return [f"  and {len(found) - MOST_LINES} more"] if len(found) > MOST_LINES else []
+def _first(lines: list[str]) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = len(lines) - MOST_LINES
+    return [*lines[:MOST_LINES], *([f"  and {more} more"] if more > 0 else [])]

@@ -29,6 +29,11 @@ Nothing is subtracted, so nothing cancels, and ln(1 + C) is carried, so nothing 
 
 This is the published method, which drops the covariances of different units.  It is exact where no unit has two
 parents; otherwise the variance is too small, because both children of a sum may depend on the same masks further down.
+
+References: Nalisnick et al. (2019), Do deep generative models know what they don't know?, ICLR, and Detecting
+out-of-distribution inputs to deep generative models using typicality, arXiv:1906.02994; Ventola et al. (2023),
+Probabilistic circuits that know what they don't know, UAI; Gretton et al. (2012), A kernel two-sample test, JMLR 13;
+K, S and Krishnan (2026), appendix, "Baselines".
 """
 
 from collections.abc import Callable
@@ -387,12 +392,6 @@ def root_likelihood_test(
     -------
     BaselineTest
 
-    References
-    ----------
-    E. Nalisnick, A. Matsukawa, Y. W. Teh, D. Gorur and B. Lakshminarayanan (2019), Do deep generative models know what
-    they don't know?, ICLR.  K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for
-    Out-of-Distribution Detection, appendix, "Baselines".
-
     Examples
     --------
     >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
@@ -429,11 +428,6 @@ def typicality_test(
     -------
     BaselineTest
         It draws reference rows like the others, but does not look at them.
-
-    References
-    ----------
-    E. Nalisnick, A. Matsukawa, Y. W. Teh and B. Lakshminarayanan (2019), Detecting out-of-distribution inputs to deep
-    generative models using typicality, arXiv:1906.02994.
 
     Examples
     --------
@@ -483,11 +477,6 @@ def dropout_test(
     -------
     BaselineTest
 
-    References
-    ----------
-    F. Ventola, S. Braun, Z. Yu, M. Mundt and K. Kersting (2023), Probabilistic circuits that know what they don't
-    know, UAI.
-
     Examples
     --------
     >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
@@ -525,10 +514,6 @@ def mmd_test(
     -------
     BaselineTest
         Missing entries are refused: the kernel has no value for them.
-
-    References
-    ----------
-    A. Gretton, K. Borgwardt, M. Rasch, B. Schoelkopf and A. Smola (2012), A kernel two-sample test, JMLR 13.
 
     Examples
     --------

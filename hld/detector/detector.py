@@ -15,33 +15,30 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import pcircuit
 from hld.answers.profile import Profile
 from hld.answers.progress import shown_steps
 from hld.answers.table_facts import (
+    ReadBatch,
     batch_profile,
-    cells_of,
-    evidence_of,
     held_of,
-    new_marks,
     quality_of,
-    test_rows,
+    read_batch,
+    with_evidence,
 )
 from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
 from hld.detector.learning import learn_detector
 from hld.detector.options import check_options
-from hld.tables.cells import objects_of, read_table
 from hld.tables.column_names import table_called
 from hld.tables.drawing import condition_probability
-from hld.tables.factored import whole_cells
-from hld.tables.schemas.schema import GROUPING
+from hld.tables.schemas.schema import TableSchema
 from hld.tables.shown_names import listed
-from hld.tables.times import is_missing
+from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.planning.of_tables import planner_of
 from hld.testing.summaries.of_tables import facts_of, summarize_chunks
 from hld.testing.summaries.summary import BatchSummary, check_summary
@@ -179,6 +176,17 @@ class HLDDetector(Estimator):
 
     has_tails = True
 
+    schema_: TableSchema
+    test_: HLDTest
+    judge_: Any
+    densities_: pcircuit.Circuit | None
+    history_: np.ndarray
+    num_train_: int
+    offset_: float
+    profile_: Profile
+    new_values_: Any
+    watched_: Any
+
     def __init__(
         self,
         num_latents: int = 4,
@@ -308,17 +316,9 @@ class HLDDetector(Estimator):
         if isinstance(batch, BatchSummary):
             return _judge_summary(self, batch, alpha)
         with table_called("batch"):  # which is how errors about a `table` are to speak of it
-            batch, groups = with_groups(self, batch)
-            batch = read_table(batch)
-            marks = new_marks(self, batch.num_rows)
-            rows, report, absent, extra = self.encoder_.encode_counting(batch, marks)
-            further = cells_of(self, batch, marks)
-            judged = test_rows(self, batch, rows)
-        warn_of_several(groups, stacklevel=2)
-        return with_evidence(
-            self,
-            *judge_rows(self, judged, rows, marks, (report, absent, extra), further, alpha=alpha),
-        )
+            read = read_batch(self, batch)
+        warn_of_several(read.groups, stacklevel=2)
+        return judge_rows(self, read, alpha)
 
     def test_by(
         self,
@@ -369,15 +369,7 @@ class HLDDetector(Estimator):
 
         check_fitted(self)
         alpha = check_fraction(alpha, "alpha")
-        return judge_segments(
-            self,
-            partial(judge_rows, self, alpha=alpha),
-            table,
-            by,
-            alpha,
-            every=every,
-            procedure=procedure,
-        )
+        return judge_segments(self, judge_batch, table, by, alpha, every=every, procedure=procedure)
 
     def summarize(self, table: Any) -> Any:
         """A few sums over the rows of a table, which add up and can be tested in their place.
@@ -593,14 +585,12 @@ class HLDDetector(Estimator):
         test, is_own = self.test_, self.judge_ is self.test_
         lines = [
             f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
-            self.encoder_.describe(),
+            str(self.schema_),
         ]
         if self.densities_ is not None:
             families = [type(region.leaves).__name__ for region in self.densities_.inputs]
             named = ", ".join(f"{families.count(one)} {one}" for one in dict.fromkeys(families))
             lines.append(f"likelihoods of densities, in columns: {named}")
-        for column in self.schema_.left_out:
-            lines.append(f"{column.name!r}: left out, {column.note or 'as the schema says'}")
         if not is_own:
             lines.append(
                 "against independent rows (`test_`), which is not how `test` judges (see below):"
@@ -621,17 +611,9 @@ class HLDDetector(Estimator):
 
     def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
-        self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
-        self.test_, self.judge_ = fitted["test"], fitted["judge"]
-        self.circuit_, self.densities_ = fitted["circuit"], fitted["densities"]
-        self.history_, self.num_train_, self.offset_ = (
-            fitted["history"],
-            fitted["num_train"],
-            fitted["offset"],
-        )
-        self.profile_, self.values_, self.new_values_, self.watched_ = (
-            fitted[name] for name in ("profile", "values", "new_values", "watched")
-        )
+        for name in PARTS:
+            setattr(self, f"{name}_", fitted[name])
+        self.encoder_ = self.schema_.encoder()
         names = self.schema_.table_names
         self.n_features_in_ = len(names)
         if self.schema_.by_name:
@@ -645,35 +627,26 @@ class HLDDetector(Estimator):
         return sklearn_tags("outlier_detector")
 
 
-def judge_rows(
-    detector: Any,
-    rows: np.ndarray,
-    codes: np.ndarray,
-    marks: np.ndarray,
-    said: tuple[Any, Any, Any],
-    further: dict[str, Any],
-    *,
-    alpha: float,
-    hidden: Sequence[int] = (),
-) -> tuple[HLDResult, Profile]:
-    """The result of rows as a judge reads them, and their counts; `said` is what the encoder says of them.
+def judge_rows(detector: Any, batch: ReadBatch, alpha: float) -> HLDResult:
+    """The result of a batch, with what its counts say of columns and pairs."""
+    return with_evidence(detector, *judge_batch(detector, batch, alpha))
 
-    Shapes: rows, codes, marks (T, V).
-    """
-    held, counts = held_of(detector, codes), batch_profile(detector, codes, marks)
+
+def judge_batch(
+    detector: Any, batch: ReadBatch, alpha: float, hidden: Sequence[int] = ()
+) -> tuple[HLDResult, Profile]:
+    """The result of a batch of which some columns are hidden, and its counts."""
+    held = held_of(detector, batch.codes)
+    quality = quality_of(detector, batch.report, batch.absent, batch.extra, held, hidden)
+    counts = batch_profile(detector, batch.codes, batch.marks)
+    further = {} if batch.cells is None else {"cells": batch.cells}
     result = with_quality(
-        lambda level: detector.judge_(rows, level, **further),
-        quality_of(detector, *said, held, hidden),
+        lambda level: detector.judge_(batch.rows, level, **further),
+        quality,
         alpha,
         witnesses_of(detector, held, counts),
     )
     return result, counts
-
-
-def with_evidence(detector: Any, result: HLDResult, counts: Profile) -> HLDResult:
-    """The result with what the counts say of its columns and pairs."""
-    tests = result.data_quality, result.column_pvalues, result.pair_pvalues
-    return replace(result, evidence=evidence_of(detector, counts, *tests))
 
 
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
@@ -693,22 +666,7 @@ def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDRes
     return replace(result, evidence=evidence)
 
 
-def with_groups(detector: Any, table: Any) -> tuple[Any, set[str]]:
-    """A batch, and the groups that its rows say they are of: none where it does not have their column.
-
-    Shapes: table (T, V).
-    """
-    known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
-    if not known:
-        return table, set()
-    parts = read_table(table)
-    if parts.names is None or known[0] not in parts.names:
-        return parts, set()
-    cells = objects_of(whole_cells(parts.arrays[parts.names.index(known[0])])).tolist()
-    return parts, {str(cell) for cell in cells if not is_missing(cell)}
-
-
-def warn_of_several(groups: set[str], stacklevel: int) -> None:
+def warn_of_several(groups: frozenset[str], stacklevel: int) -> None:
     """Warn of a batch with rows of more than one group: means of several vary less than those of one."""
     if len(groups) > 1:
         names = listed(sorted(groups), MOST_NAMED)

@@ -1,9 +1,11 @@
-"""A detector with the interface of a scikit-learn estimator, without scikit-learn.
+"""The interface of a scikit-learn estimator, without scikit-learn, and the distribution of a table as one.
 
 Nothing is inherited and nothing imported unless scikit-learn asks: tags are made from its own classes when it calls
 `__sklearn_tags__`, and the error for an unfitted estimator is scikit-learn's own once that has been imported.  A
 detector has nothing to transform, so there is no ``set_output``.
 """
+
+from __future__ import annotations
 
 import contextlib
 import inspect
@@ -14,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.answers.for_programs import data_frame
+from hld.answers.table_facts import values_of
 from hld.features.odd_rows import log_typicality
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
 from hld.tables.drawing import draw_rows
+from hld.tables.schemas.learn_schema import learn_schema
 
 WIDTH = re.compile(r"`table` has (\d+) columns, expected (\d+) ")
-ODD_SHARE = 0.05  # of rows that follow the reference, at most, which `predict` calls odd
-ROUNDED = 1e-9  # of a log-likelihood: its last digits differ from one engine, and from one processor, to the next
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -185,7 +188,7 @@ class Estimator:
         return f"{type(self).__name__}(num_latents={own.num_latents}, {state})"
 
     def _repr_html_(self) -> str:
-        from hld.answers.html import detector_view, escaped
+        from hld.answers.reports import detector_view, escaped
 
         return detector_view(self) if hasattr(self, "circuit_") else escaped(repr(self))
 
@@ -216,20 +219,6 @@ def width_as_expected() -> Iterator[None]:
         ) from None
 
 
-def row_offset(scores: np.ndarray) -> float:
-    """The largest log-likelihood that at most a twentieth of the rows after k reference rows fall below.
-
-    It is the r-th smallest of the k scores, r = floor((k + 1) / 20): the rank of a fresh row among k + 1 exchangeable
-    ones is uniform, so it falls below with probability r / (k + 1) at most.  With fewer than 19 rows it is -inf.  A
-    billionth is taken off, so that no row that is as likely falls below by rounding.
-    """
-    rank = int(ODD_SHARE * (len(scores) + 1) + 1e-9)
-    if not rank:
-        return -np.inf
-    score = float(np.sort(scores)[rank - 1])
-    return min(score - ROUNDED * max(1.0, abs(score)), 0.0)
-
-
 def sklearn_tags(kind: str) -> Any:
     """The tags of an estimator of some kind that takes tables of anything, with holes."""
     from sklearn.utils import InputTags, Tags, TargetTags
@@ -240,3 +229,100 @@ def sklearn_tags(kind: str) -> Any:
         requires_fit=True,
         input_tags=InputTags(two_d_array=True, categorical=True, string=True, allow_nan=True),
     )
+
+
+class CircuitDensity(Estimator):
+    """A Hidden Chow-Liu tree of the rows of a table, learned from all of them; it tests nothing.
+
+    Parameters
+    ----------
+    num_latents, num_epochs, pseudocount, num_bins, max_categories, categorical, continuous
+        As those of `HLDDetector`.
+    rng : int or numpy.random.Generator, default 0
+        Seed of the start values.
+
+    Attributes
+    ----------
+    schema_ : TableSchema
+        What the columns are.
+    encoder_ : TableEncoder
+        The map from tables to rows of category codes.
+    circuit_ : pcircuit.Circuit
+        Over these V categorical variables.
+    n_features_in_, num_train_ : int
+        Columns and rows of the table.
+
+    Notes
+    -----
+    A bin has a probability and no width, so that scores compare models of equal `num_bins` and `max_categories` only.
+
+    Examples
+    --------
+    >>> import hld
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.integers(0, 3, 400)
+    >>> table = {"x": x, "y": (x + rng.integers(0, 2, 400)) % 3}
+    >>> density = hld.CircuitDensity(num_latents=3, num_epochs=20).fit(table)
+    >>> round(density.score(table), 1), density.sample(2, rng=0).shape      # -ln 3 - ln 2 = -1.79
+    (-1.8, (2, 2))
+    """
+
+    def __init__(
+        self,
+        num_latents: int = 4,
+        num_epochs: int = 100,
+        pseudocount: float = 1.0,
+        num_bins: int = 8,
+        max_categories: int = 64,
+        *,
+        categorical: Any = None,
+        continuous: Any = None,
+        rng: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.num_latents, self.num_epochs, self.pseudocount = num_latents, num_epochs, pseudocount
+        self.num_bins, self.max_categories = num_bins, max_categories
+        self.categorical, self.continuous, self.rng = categorical, continuous, rng
+
+    def fit(self, table: Any, y: Any = None) -> CircuitDensity:
+        """Learn the distribution of a table.
+
+        Parameters
+        ----------
+        table : (n, V) array_like or data frame
+        y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        CircuitDensity
+            The same object, fitted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the table or an option is not usable.
+        """
+        columns = read_table(table)
+        schema = learn_schema(
+            columns,
+            num_bins=self.num_bins,
+            max_categories=self.max_categories,
+            categorical=self.categorical,
+            continuous=self.continuous,
+        )
+        encoder = schema.encoder()
+        codes = encoder.encode_training(columns)[0]
+        start = pcircuit.hclt(
+            codes, self.num_latents, encoder.num_categories, self.pseudocount, self.rng
+        )
+        circuit, _ = pcircuit.fit_em(
+            start, codes, num_epochs=self.num_epochs, pseudocount=self.pseudocount
+        )
+        self.values_ = values_of(encoder, columns)
+        self.schema_, self.encoder_, self.circuit_ = schema, encoder, circuit
+        self.n_features_in_, self.num_train_ = len(schema.table_names), columns.num_rows
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        return sklearn_tags("density_estimator")

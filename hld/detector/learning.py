@@ -4,12 +4,12 @@
           -> rows to learn from, kept  `variation.clock`        nothing below sees the kept ones but the test
           -> schema, encoder           `schemas.learn_schema`      from the rows to learn from
           -> tree, start values, EM    `pcircuit`                      from the same rows
-          -> test, judge               `hld.detector.own_test`          against the kept rows
+          -> test, judge               `hld.testing`                   against the kept rows
 
 The table is read once, one tree is learned, and the codes are checked once, by the tree.
 """
 
-import operator
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,28 +18,28 @@ import numpy as np
 
 import pcircuit
 from hld.answers.table_facts import table_facts
-from hld.detector.estimator import row_offset
-from hld.detector.file import check_storable
+from hld.answers.words import least_text
 from hld.detector.odd_columns import examine_columns, warn_of_repeated
 from hld.detector.options import BINS
-from hld.detector.own_test import build_test, warn_of_few
 from hld.features.odd_rows import log_typicality
 from hld.features.row_scores import watched_rows
 from hld.references.group_statistics import Cells, group_statistics
 from hld.tables.cells import Columns, read_table
-from hld.tables.column_names import is_sequence
 from hld.tables.schemas.counts import reference_rows
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
+from hld.tables.shown_names import listed
 from hld.tables.values import is_binned
 from hld.testing.conditional.conditional_test import build_judge
 from hld.testing.conditional.covariates import covariate_mask
 from hld.testing.conditional.held_counts import row_events
+from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.variation.dividing import divide
 from hld.witnesses.count_law import with_laws
 from hld.witnesses.largest_dependence import with_associations
-from pcircuit.arguments import check_generator, check_seed
+from hld.witnesses.metrics.named import COMBINATIONS, default_metrics
+from pcircuit.arguments import check_generator, check_seed, check_whole_number
 from pcircuit.inference.densities import bounded
 from pcircuit.learning.densities import with_families
 from pcircuit.leaves.choice import NAMES, families_of
@@ -47,6 +47,10 @@ from pcircuit.leaves.choice import NAMES, families_of
 Learner = Callable[
     [pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]
 ]
+SHOWN_NAMES = 5
+SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
+ODD_SHARE = 0.05  # of rows that follow the reference, at most, which `predict` calls odd
+ROUNDED = 1e-9  # of a log-likelihood: its last digits differ from one engine, and from one processor, to the next
 
 
 def learn_detector(
@@ -74,7 +78,7 @@ def learn_detector(
                 given, columns=tuple(one for one in given.columns if one.name not in names)
             )
         roles = {
-            role: without_column(options[role], role, columns.names, len(columns.arrays), at)
+            role: without_column(options[role], role, columns, at)
             for role in ("categorical", "continuous")
         }
         options = {**options, "schema": given, **roles}
@@ -91,7 +95,6 @@ def learn_detector(
         given=options["schema"],
     )
     encoder = schema.encoder()
-    check_storable(options, schema)
     examine_columns(
         schema, columns, options["schema"], options["categorical"], options["continuous"]
     )
@@ -103,9 +106,7 @@ def learn_detector(
         encoder.derived,
     )
     data, _ = encoder.encode_training(columns)
-    if (
-        labels is None and order is None
-    ):  # whole groups, and stretches of time, may hold rows that are alike
+    if labels is None and order is None:  # groups and stretches of time may hold equal rows
         warn_of_repeated(data)
     kept, new = reference_rows(encoder, columns, data, kept_rows)
     learned = data[learned_rows]
@@ -115,7 +116,7 @@ def learn_detector(
     )
     known = table_facts(encoder, columns, learned_rows, learned if kept is None else kept, tree)
     known["profile"] = with_laws(known["profile"], encoder.columns, kept, covariates)
-    learner = _fit_here(options, progress) if learner is None else learner
+    epochs = {"num_epochs": options["num_epochs"], "pseudocount": options["pseudocount"]}
     start = pcircuit.hclt(
         learned,
         options["num_latents"],
@@ -125,7 +126,11 @@ def learn_detector(
         tree=tree,
     )
     show("")
-    circuit, history, num_learned = learner(start, learned, encoder)
+    if learner is None:
+        circuit, history = pcircuit.fit_em(start, learned, progress=progress, **epochs)
+        num_learned = len(learned)
+    else:
+        circuit, history, num_learned = learner(start, learned, encoder)
     show("rows held out, and what they show of each column and pair")
     known["profile"] = with_associations(known["profile"], circuit, kept)
     further: dict[str, Any] = {}
@@ -157,14 +162,15 @@ def learn_detector(
     densities, tested, rows, num_fitted = None, circuit, kept, num_learned
     if options["leaves"] != BINS:
         numbers = encoder.numbers(columns)
-        densities = _densities(options, encoder, circuit, learned, numbers[learned_rows])
+        values = encoder.values(learned, numbers[learned_rows])
+        begun = _with_densities(options["leaves"], encoder, circuit, learned, values)
+        densities, _ = pcircuit.fit_em(begun, values, **epochs)
         tested, num_fitted = bounded(densities), len(learned)
         rows = None if kept is None else encoder.values(kept, numbers[chosen])
     test = build_test(options, tested, rows, num_fitted, check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
-    judge = build_judge(
-        test, kept, None if labels is None else labels[kept_rows], covariates, order, **further
-    )
+    labels = None if labels is None else labels[kept_rows]
+    judge = build_judge(test, kept, labels, covariates, order, **further)
     warn_of_few(judge, num_train, encoder.names)
     history = np.array(history, dtype=np.float64)  # a learner keeps its own
     history.flags.writeable = False
@@ -192,30 +198,18 @@ def _read(table: Any, groups: Any, order: str | None, options: Mapping[str, Any]
         raise ValueError(
             "`table` has 1 row: one sample is too few to learn a distribution of, give at least two"
         )
-    if (groups is not None or order is not None) and options["covariates"] is not None:
+    ways = {"groups": groups, "order": order, "covariates": options["covariates"]}
+    named = [name for name, value in ways.items() if value is not None]
+    if len(named) > 1 and "covariates" in named:
         raise ValueError(
-            f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
-            ": fit one detector for each"
+            f"`{named[0]}` and `covariates` answer different questions: fit one detector for each"
         )
-    named = [
-        name
-        for name, value in (
-            ("groups", groups),
-            ("order", order),
-            ("covariates", options["covariates"]),
-        )
-        if value is not None
-    ]
-    if options["leaves"] != BINS and named:
-        raise ValueError(
-            f"`{named[0]}` is for leaves={BINS!r}, found leaves={options['leaves']!r}: densities test batches "
-            "of independent rows"
-        )
-    if options["tolerance"] and named:
-        raise ValueError(
-            f"`tolerance` is for batches of independent rows: with `{named[0]}` no drift is tolerated, so "
-            f"leave one of the two out, found tolerance={options['tolerance']!r}"
-        )
+    for name, usual in (("leaves", BINS), ("tolerance", 0.0)):
+        if named and options[name] != usual:
+            raise ValueError(
+                f"`{name}` is for batches of independent rows, found {options[name]!r} with `{named[0]}`: "
+                "leave one of the two out"
+            )
     return columns
 
 
@@ -227,72 +221,100 @@ def _place(columns: Columns, groups: Any) -> int | None:
     return int(at) if is_place and 0 <= at < len(columns.arrays) else None
 
 
-def _densities(
-    options: Mapping[str, Any],
-    encoder: TableEncoder,
-    circuit: pcircuit.Circuit,
-    codes: np.ndarray,
-    numbers: np.ndarray,
+def without_column(chosen: Any, argument: str, columns: Columns, at: int) -> list[Any] | None:
+    """Columns that are chosen in a table, as they are chosen in the table without one of its columns."""
+    if chosen is None:
+        return None
+    rest: list[Any] = []
+    for one in chosen:
+        if not isinstance(one, str):
+            check_whole_number(one, f"{argument}[{len(rest)}]", 0, len(columns.arrays) - 1)
+            if one == at:
+                raise ValueError(
+                    f"`{argument}` holds position {one}, the column of `groups`, which is not learned: leave "
+                    "it out"
+                )
+            one = one - (one > at) if columns.names is None else columns.names[one]
+        rest.append(one)
+    return rest
+
+
+def _with_densities(
+    leaves: str, encoder: TableEncoder, circuit: pcircuit.Circuit, codes: np.ndarray, values: Any
 ) -> pcircuit.Circuit:
-    """The circuit with densities in place of bins, fitted by EM; shapes codes, numbers (n, V)."""
-    values = encoder.values(codes, numbers)
-    leaves = NAMES["atoms" if options["leaves"] == "auto" else options["leaves"]]  # or no atoms
+    """The circuit with densities in place of bins; shapes codes, values (n, V)."""
+    family = NAMES["atoms" if leaves == "auto" else leaves]  # or no atoms
     given = [
-        leaves if is_binned(column) else region.leaves
+        family if is_binned(column) else region.leaves
         for column, region in zip(encoder.columns, circuit.inputs, strict=True)
     ]
-    start = with_families(circuit, values, codes, families_of(given, values))
-    found, _ = pcircuit.fit_em(
-        start, values, num_epochs=options["num_epochs"], pseudocount=options["pseudocount"]
+    return with_families(circuit, values, codes, families_of(given, values))
+
+
+def build_test(
+    options: Mapping[str, Any],
+    circuit: pcircuit.Circuit,
+    kept: np.ndarray,
+    num_learned: int,
+    seed: int,
+    ordered: tuple[Any, ...],
+) -> HLDTest:
+    """The test of a fitted circuit against the rows `kept` (k, V), or, if these are None, against the circuit."""
+    nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
+    if isinstance(metric, str) and metric in COMBINATIONS:
+        fresh = None if kept is None or options["reference"] == "training" else len(kept)
+        scores = metric == "auto" and options["covariates"] is None
+        metric = default_metrics(circuit, nodes, fresh, scores=scores)
+    return HLDTest(
+        circuit,
+        nodes=nodes,
+        metric=metric,
+        null=options["null"],
+        reference="circuit" if kept is None else "training",
+        training_data=kept,
+        num_train=num_learned if options["estimation_error"] and kept is None else None,
+        rng=seed,
+        num_resamples=options["num_resamples"],
+        tolerance=options["tolerance"],
+        ordered=ordered,
     )
-    return found
 
 
-def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:
-    """A learner that fits the parameters by EM in this process."""
-
-    def learner(
-        start: pcircuit.Circuit, learned: np.ndarray, encoder: TableEncoder
-    ) -> tuple[pcircuit.Circuit, np.ndarray, int]:
-        circuit, history = pcircuit.fit_em(
-            start,
-            learned,
-            num_epochs=options["num_epochs"],
-            progress=progress,
-            pseudocount=options["pseudocount"],
+def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
+    """A warning if there is too little to compare with, so that nothing can be rejected."""
+    kind, said = getattr(judge, "kind", None), ""
+    if kind == "time" and (judge.is_too_short or judge.dependent_columns):
+        slow = [names[v] for v in judge.dependent_columns]
+        least = judge.least_pvalue() if judge.is_too_short else judge.least_of_columns()
+        said = (
+            f"`order`='time' compares with stretches of up to {judge.reference.longest} of "
+            f"{judge.reference.num_rows} rows, which are still dependent"
+            f"{'' if judge.is_too_short else f' in {listed(slow, SHOWN_NAMES)}'}, so p-values of these are at "
+            f"least {least_text(least)}, and more for long batches: give a longer series"
         )
-        return circuit, history, len(learned)
-
-    return learner
-
-
-def without_column(
-    chosen: Any, argument: str, names: Sequence[Any] | None, num_columns: int, at: int
-) -> Any:
-    """Columns that are chosen in a table, as they are chosen in the table without one of its columns."""
-    if chosen is None or not is_sequence(chosen):
-        return chosen
-    return [_position_without(one, argument, names, num_columns, at) for one in chosen]
-
-
-def _position_without(
-    one: Any, argument: str, names: Sequence[Any] | None, num_columns: int, at: int
-) -> Any:
-    """One of them: a position, or a name where the table has names."""
-    if isinstance(one, (str, bool, np.bool_)):
-        return one
-    try:
-        position = operator.index(one)
-    except TypeError:
-        return one
-    if not 0 <= position < num_columns:
-        raise ValueError(
-            f"`{argument}` holds position {position}, expected 0..{num_columns - 1}: whole numbers are "
-            "positions, names are given as text"
+    elif kind == "groups" and judge.least_pvalue() >= SUPPORTED_LEVEL and not judge.law:
+        said = (
+            f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
+            f"{least_text(judge.least_pvalue())}: a test at a lower level never rejects, and of several segments "
+            "tested together one that is odd cannot be called"
         )
-    if position == at:
-        raise ValueError(
-            f"`{argument}` holds position {position}, the column of `groups`, which is not learned: leave "
-            "it out"
+    elif kind is None and judge.least_pvalue(1) > SUPPORTED_LEVEL:
+        said = (
+            f"`table` has {num_rows} rows, so the smallest p-value of a single row is {judge.least_pvalue(1):.2g}: a "
+            "test at a lower level never rejects one; `describe()` lists the smallest p-values of larger batches"
         )
-    return names[position] if names is not None else position - (position > at)
+    if said:
+        warnings.warn(said, UserWarning, stacklevel=4)
+
+
+def row_offset(scores: np.ndarray) -> float:
+    """The largest log-likelihood that at most a twentieth of the rows after k reference rows fall below.
+
+    It is the r-th smallest of the k scores, r = floor((k + 1) / 20): the rank of a fresh row among k + 1 exchangeable
+    ones is uniform, so it falls below with probability r / (k + 1) at most.  With fewer than 19 rows it is -inf.
+    """
+    rank = int(ODD_SHARE * (len(scores) + 1) + 1e-9)
+    if not rank:
+        return -np.inf
+    score = float(np.sort(scores)[rank - 1])
+    return min(score - ROUNDED * max(1.0, abs(score)), 0.0)

@@ -2,18 +2,18 @@
 
 What a detector is fitted with must also fit into its file, so one check serves both: `plain_params` gives text,
 numbers, flags, lists and None, or says which parameter has a value that is none of these.  NumPy scalars become plain
-numbers.  A seed of more than 20 digits, which JSON readers refuse or round, becomes hexadecimal text; a generator as
-seed is not kept.
+numbers.  A generator as seed is not kept, nor a seed of more than 64 bits, which JSON readers refuse or round.
 """
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from numbers import Integral
 from typing import Any
 
 from hld.laws.drawn import MOST_RESAMPLES
 from hld.laws.named import NULLS, check_null_choice
+from hld.tables.column_names import is_sequence
 from hld.tables.schemas.schema import TableSchema
 from hld.witnesses.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
 from pcircuit.arguments import (
@@ -29,14 +29,7 @@ from pcircuit.inference.unit_likelihoods import check_kinds
 REFERENCES = ("auto", "training", "held-out", "circuit")
 BINS = "bins"
 LEAVES = (BINS, "auto", "gaussian", "atoms", "histogram")
-COUNTS = {
-    "num_latents": 1,
-    "num_epochs": 0,
-    "num_bins": 2,
-    "max_categories": 2,
-    "num_resamples": 1,
-}  # and the least
-LONGEST_SEED = 20  # characters of a whole number as such
+MOST = 2**31 - 1
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -47,15 +40,11 @@ def check_options(options: Mapping[str, Any]) -> None:
     names = DEFAULT if isinstance(metric, str) and metric in COMBINATIONS else metric
     several = isinstance(names, (list, tuple)) and all(isinstance(one, str) for one in names)
     check_null_choice(options["null"], options["reference"], len(names) if several else 1)
-    if options["leaves"] != BINS and options["covariates"] is not None:
-        raise ValueError(
-            f"`covariates` are for leaves={BINS!r}, found leaves={options['leaves']!r}: leave one of the two out"
-        )
 
 
 def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Constructor parameters of a detector as JSON holds them."""
-    return {name: _CHECKS[name](value, name) for name, value in params.items()}
+    return {name: CHECKS[name](value, name) for name, value in params.items()}
 
 
 def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -67,47 +56,23 @@ def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
     params = dict(form)
     for name in ("kinds", "metric"):
         params[name] = tuple(params[name]) if isinstance(params[name], list) else params[name]
-    if isinstance(params["rng"], str) and params["rng"].startswith("0x"):
-        params["rng"] = int(params["rng"], 16)
-    if isinstance(params["schema"], dict):
+    if params["schema"] is not None:
         params["schema"] = TableSchema.from_dict(params["schema"])
     return params
-
-
-def _count(value: int, name: str) -> int:
-    """A whole number in the range of the parameter."""
-    most = MOST_RESAMPLES if name == "num_resamples" else 2**31 - 1
-    return check_whole_number(value, name, COUNTS[name], most)
-
-
-def _choice(known: Iterable[str]) -> Callable[..., Any]:
-    """A check for one of some words."""
-    return lambda value, name: str(check_choice(value, name, tuple(known)))
 
 
 def _columns(value: Any, name: str) -> list[Any] | None:
     """Names and positions of columns; whether there are such columns is for the encoder to say."""
     if value is None:
         return None
-    if (
-        isinstance(value, (str, Iterator))
-        or not hasattr(value, "__iter__")
-        or getattr(value, "ndim", 1) == 0
-    ):
+    if isinstance(value, Iterator) or not is_sequence(value):
         raise TypeError(f"`{name}` is {value!r}, expected a sequence of column names or positions")
-    entries = [
-        str(one) if isinstance(one, str) else int(one) if _is_whole(one) else one for one in value
-    ]
-    odd = [
-        one
-        for one in entries
-        if not isinstance(one, (str, int)) or (isinstance(one, int) and abs(one) >= 2**53)
-    ]
-    if odd:
-        raise TypeError(
-            f"`{name}` holds {odd[0]!r}, expected column names (text) or positions (whole numbers)"
-        )
-    return entries
+    for one in value:
+        if not isinstance(one, str) and not _is_whole(one):
+            raise TypeError(
+                f"`{name}` holds {one!r}, expected column names (text) or positions (whole numbers)"
+            )
+    return [str(one) if isinstance(one, str) else int(one) for one in value]
 
 
 def _kinds(value: Any, name: str) -> list[str]:
@@ -134,13 +99,9 @@ def _metric(value: Any, name: str) -> Any:
     return weights.tolist()
 
 
-def _seed(value: int, name: str) -> Any:
+def _seed(value: Any, name: str) -> int | None:
     """A seed that can be kept; None for a generator, and for no seed."""
-    if not _is_whole(value):
-        return None
-    if value < 0:
-        raise ValueError(f"`{name}` must be at least 0, found {reprlib.repr(int(value))}")
-    return hex(value) if value >= 10**LONGEST_SEED else int(value)
+    return int(value) if _is_whole(value) and value < 2**64 else None
 
 
 def _schema(value: Any, name: str) -> dict[str, Any] | None:
@@ -150,13 +111,17 @@ def _schema(value: Any, name: str) -> dict[str, Any] | None:
     return None if value is None else value.to_dict()
 
 
-def _is_whole(value: int) -> bool:
+def _is_whole(value: Any) -> bool:
     """Whether a value is a whole number, of Python or NumPy."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-_CHECKS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(COUNTS, _count),
+CHECKS: dict[str, Callable[..., Any]] = {
+    "num_latents": partial(check_whole_number, least=1, most=MOST),
+    "num_epochs": partial(check_whole_number, least=0, most=MOST),
+    "num_bins": partial(check_whole_number, least=2, most=MOST),
+    "max_categories": partial(check_whole_number, least=2, most=MOST),
+    "num_resamples": partial(check_whole_number, least=1, most=MOST_RESAMPLES),
     "pseudocount": partial(check_number, least=0),
     # whose product with a distance is finite, too, as that is what a file holds
     "tolerance": partial(check_number, least=0, below=1),
@@ -168,8 +133,8 @@ _CHECKS: dict[str, Callable[..., Any]] = {
     "covariates": _columns,
     "kinds": _kinds,
     "metric": _metric,
-    "null": _choice(NULLS),
-    "reference": _choice(REFERENCES),
-    "leaves": _choice(LEAVES),
+    "null": partial(check_choice, options=tuple(NULLS)),
+    "reference": partial(check_choice, options=REFERENCES),
+    "leaves": partial(check_choice, options=LEAVES),
     "rng": _seed,
 }

@@ -131,13 +131,8 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
         kept=held.new,
     )
     witnesses = {} if detector.new_values_ is None else heard_of(held, profile)
-    laws = {
-        name: one
-        for name, one in zip(
-            ("columns", "pairs"), count_distances(detector, profile) or (), strict=False
-        )
-        if one.expected > 0
-    }
+    found_laws = zip(("columns", "pairs"), count_distances(detector, profile) or (), strict=False)
+    laws = {name: one for name, one in found_laws if one.expected > 0}
     if not laws and not any(one.share for one in (quality.new_values, *witnesses.values()) if one):
         raise ValueError(
             f"the table has {T} rows, too few to compare with a detector that kept no rows from learning: "

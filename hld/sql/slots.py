@@ -23,11 +23,10 @@ Rare levels are known by digests only (`schemas.rare_levels`), which no database
 unseen levels, and the reference's counts of the two are added up as well.
 """
 
+import bisect
 import datetime
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -64,18 +63,17 @@ def counted_column(column: LevelColumn | BinColumn) -> Any:
     return MergedColumn(column.name, column.kind, column.levels)
 
 
-def codes_of_slots(column: LevelColumn | BinColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Category of each slot, -2 and -1 first, and whether its values are new, unseen or beyond the training range."""
+def codes_of_slots(column: LevelColumn | BinColumn) -> np.ndarray:
+    """Category of each slot, -2 and -1 first; -1 for a value beyond the range, or unseen, that counts as missing."""
     if column.kind not in BINNED:
-        n, beyond = len(column.levels), np.zeros(len(column.levels) + 3, dtype=bool)
-        beyond[[0, -1]] = True
-        codes = np.array([n, -1, *range(n + 1)])
+        n = len(column.levels)
+        codes, beyond = np.array([n, -1, *range(n + 1)]), [0, -1]
     else:
         last = len(column.edges)
-        beyond = np.zeros(last + 5, dtype=bool)
-        beyond[[2, -1]] = True
-        codes = np.array([-1, -1, 0, *range(last + 1), last])
-    return np.where(beyond & (column.unseen != "keep"), -1, codes), beyond
+        codes, beyond = np.array([-1, -1, 0, *range(last + 1), last]), [2, -1]
+    if column.unseen != "keep":
+        codes[beyond] = -1
+    return codes
 
 
 def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
@@ -164,11 +162,8 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
 
     dtype = value.type()
     if dtype.is_numeric() or dtype.is_boolean():
-        if dtype.is_floating():
+        if dtype.is_floating() or dtype.is_decimal():
             return _span_branches(column.levels, value.cast("float64"))
-        if dtype.is_decimal():
-            near = _span_branches(column.levels, value.cast("float64"))
-            return _exact_branches(column.levels, value, near)
         literals = [
             _number(level, *(dtype.bounds if dtype.is_integer() else (0, 1)))
             for level in column.levels
@@ -214,31 +209,6 @@ def double(number: float) -> Any:
     import ibis
 
     return ibis.literal(repr(float(number))).cast("float64")
-
-
-def _is_large(level: Any) -> bool:
-    """Whether a level is a whole number of which doubles do not tell the neighbours apart; all doubles as large are."""
-    return not isinstance(level, str) and LARGEST <= abs(level) < math.inf
-
-
-def _exact_branches(levels: Any, value: Any, near: list[Any]) -> list[Any]:
-    """Conditions and slots for a column of decimals where whole numbers that doubles do not tell apart are told apart.
-
-    Fractions are the nearest double there, too, as the encoder takes them.
-    """
-    import ibis
-
-    dtype = value.type()
-    digits = math.inf if dtype.precision is None else dtype.precision - (dtype.scale or 0)
-    exact = [
-        (value == ibis.literal(Decimal(level), type=dtype), code)
-        for code, level in enumerate(levels)
-        if _is_large(level) and len(str(abs(int(level)))) <= digits
-    ]  # a longer one is no value of this type
-    is_fraction = value % 1 != 0
-    return exact + [
-        (is_fraction & found if _is_large(levels[code]) else found, code) for found, code in near
-    ]
 
 
 def _span_branches(levels: Any, value: Any) -> list[Any]:
@@ -305,35 +275,26 @@ def _time_marks(column: Any, dtype: Any) -> list[Any] | None:
     fits = dtype.is_time() if column.kind == "time" else dtype.is_timestamp() or dtype.is_date()
     if not fits:
         return None
-    first, last = (0, DAY - 1) if column.kind == "time" else (FIRST, LAST)
-    seconds = _seconds_of_day if column.kind == "time" else _seconds
-    counts = [
-        _first_count(mark, seconds, first, last)
-        for mark in (column.low, *column.edges, math.nextafter(column.high, math.inf))
-    ]
-    marks = [
-        None if count is None else EPOCH + datetime.timedelta(microseconds=count)
-        for count in counts
-    ]
+    # the first number of microseconds that the encoder reads as at least so many seconds
+    is_time = column.kind == "time"
+    counts = range(DAY) if is_time else range(FIRST, LAST + 1)
+    seconds = _seconds_of_day if is_time else _seconds
+    marks = []
+    for mark in (column.low, *column.edges, math.nextafter(column.high, math.inf)):
+        place = bisect.bisect_left(counts, mark, key=seconds)
+        moment = (
+            EPOCH + datetime.timedelta(microseconds=counts[place]) if place < len(counts) else None
+        )
+        marks.append(moment)
     if None in marks[:-1]:
         raise ValueError(
             f"column {column.name!r} of the model has edges outside the years 1 to 9999, which databases "
             "do not hold: leave the column out"
         )
     return [
-        None if mark is None else _literal(mark.time() if column.kind == "time" else mark, dtype)
+        None if mark is None else _literal(mark.time() if is_time else mark, dtype)
         for mark in marks
     ]
-
-
-def _first_count(mark: float, seconds: Callable[[int], float], first: int, last: int) -> int | None:
-    """The first whole number of microseconds, from `first` to `last`, that the encoder reads as at least `mark`."""
-    if seconds(last) < mark:
-        return None
-    while first < last:
-        middle = (first + last) // 2
-        first, last = (first, middle) if seconds(middle) >= mark else (middle + 1, last)
-    return first
 
 
 def _seconds(count: int) -> float:

@@ -9,7 +9,7 @@ import pathlib
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote, unquote, unquote_plus
+from urllib.parse import quote, unquote_plus
 
 INSTALL = "counting in a database needs ibis: pip install 'hld[sql]'"
 QUERY = re.compile(
@@ -18,11 +18,9 @@ QUERY = re.compile(
 )
 # a query must not fetch code from a server, nor make a folder for it
 NO_EXTENSIONS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-HIDDEN = "***"
-_SECRET = re.compile(r"pass|pwd|secret|token|key|cred", re.IGNORECASE)  # in the name of an option
-_OF_URL = re.compile(r"(?<=[?&])(?P<name>[^=&]*)=(?P<value>[^&]*)")
-_OF_WORDS = re.compile(r"(?P<name>\w+)\s*=\s*(?P<value>'(?:[^'\\]|\\.)*'|\S*)")
-_NO_PORT = re.compile(r"(?P<user>[^:/?#]*):(?P<word>(?!\d*(?:[/?#]|$)).*)", re.DOTALL)
+HIDDEN, SHORT = "***", 3  # words that are hidden only where they stand alone: up to so many letters
+# who signs in, the place, and options, of what follows :// in a URL
+PLACE = re.compile(r"(?:[^?]*@)?([^:@?/]*(?::\d+)?(?:/[^?@]*)?)(?:\?.*)?", re.DOTALL)
 
 
 def table_of(source: Any, query: str | None = None) -> Any:
@@ -67,14 +65,7 @@ def _asked(ibis: Any, connection: Any, query: str) -> Any:
             "SELECT"
         ) from error
     except Exception as error:  # each engine has errors of its own
-        said = one_line(error)
-        if "requires the extension" in said:
-            extension = said.partition("requires the extension ")[2].split()[0]
-            said = (
-                f"it needs DuckDB's extension {extension}, which is not loaded by itself: give a file of "
-                "this machine, or a connection of duckdb that has loaded it"
-            )
-        raise ValueError(f"`query` {query!r} cannot be read: {said}") from error
+        raise ValueError(f"`query` {query!r} cannot be read: {one_line(error)}") from error
 
 
 def _one_that_reads(query: str, connection: Any) -> str:
@@ -163,12 +154,6 @@ def _named(connection: Any, name: str) -> Any:
     """A table by its name, as it is; else by schema and name with a dot between."""
     if connection.name == "postgres":
         return _found_in_postgres(connection, name)
-    if connection.name == "sqlite" and name in connection.list_tables():  # generated columns, too
-        from sqlglot import exp
-
-        return connection.sql(
-            exp.select("*").from_(exp.to_identifier(name, quoted=True)).sql(dialect="sqlite")
-        )
     if name in connection.list_tables() or "." not in name:
         return connection.table(name)
     schema, _, own = name.rpartition(".")
@@ -254,33 +239,25 @@ def _check_file(path: str, scheme: str) -> None:
 
 
 def without_secrets(text: str, url: str) -> str:
-    """A text that may name the URL of a database, or a part of it, as it may be shown.
+    """A text that may name the URL of a database as it may be shown: without who signs in, and without options.
 
-    Who signs in, which is all up to the last @, is hidden, and what follows an option such as ``password=``.
+    Their words are hidden wherever they stand, long ones as parts of others, too.
     """
-    secrets: list[str] = []
-
-    def hide(found: Any) -> str:
-        if not _SECRET.search(unquote(found["name"])):
-            return found[0]
-        secrets.append(found["value"])
-        return found[0][: found.start("value") - found.start()] + HIDDEN
-
-    shown = (_OF_URL if "://" in url else _OF_WORDS).sub(hide, url)
-    head, mark, rest = shown.partition("://")
-    user, at, place = rest.rpartition("@")
-    if mark and at:
-        secrets.append(user.partition(":")[2])
-        shown = f"{head}://{HIDDEN}@{place}"
-    elif mark and (found := _NO_PORT.match(rest)):
-        secrets.append(found["word"])
-        shown = f"{head}://{found['user']}:{HIDDEN}"
+    scheme, mark, rest = url.partition("://")
+    place = PLACE.fullmatch(rest)
+    if mark:
+        shown = f"{scheme}://{place[1] if place else HIDDEN}"
+    else:
+        shown = HIDDEN if "=" in url else url
     text = text.replace(url, shown)
-    written = {
-        form for one in secrets for form in (one, one.strip("'"), unquote(one), unquote_plus(one))
-    }
-    for one in sorted(written - {"", HIDDEN}, key=len, reverse=True):
-        text = text.replace(one, HIDDEN) if text != shown else text
+    if shown == url or text == shown:
+        return text
+    written = f"{rest or url} {unquote_plus(rest or url)}"
+    for word in sorted({*re.split(r"[:@?&=/#\s'\\]+", written)} - {""}, key=len, reverse=True):
+        is_place = mark and place is not None and word in re.split("[:/]", place[1])
+        whole = "" if len(word) > SHORT else r"\b"
+        if not is_place:
+            text = re.sub(f"{whole}{re.escape(word)}{whole}", HIDDEN, text)
     return text
 
 

@@ -13,6 +13,7 @@ SQLite runs within this process, and its columns hold cells of any type, so that
 there the rows are fetched and encoded, a block at a time, and no row leaves the process either.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +37,6 @@ from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.shown_names import listed
 from hld.witnesses.count_law import merged_codes
 
-NULL = ODD - 1
 BLOCK = 48  # pairs in a query
 ROWS = 2**14  # of SQLite that are encoded at a time
 
@@ -60,12 +60,8 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     ----------
     detector : HLDDetector
         Fitted.
-    source : ibis table, connection (of ibis, duckdb or psycopg), or str
-        A table of ibis, and no `query`; or a connection or the URL of a database, such as "duckdb://orders.db",
-        "sqlite://orders.db" or "postgres://user@host/base" ("" is DuckDB in memory), and a `query`.  A third slash
-        before the path of a file makes it absolute.
-    query : str, optional
-        Name of a table, or a query whose result is the table.
+    source, query
+        As for `hld.sql.test`.
 
     Returns
     -------
@@ -188,81 +184,77 @@ def _blocks(edges: list[Any], there: set[int]) -> list[list[tuple[int, ...]]]:
     return [sets[start : start + BLOCK] for start in range(0, len(sets), BLOCK)]
 
 
-def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], np.ndarray]:
-    """Slots and counts (groups, 2 or 3) of each pair and column of a block."""
+def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], list[Any]]:
+    """Of each pair and each single column of a block the slots that occur, and how often."""
     import ibis
 
     used = sorted({v for one in block for v in one})
     connection = coded.get_backend()
-    quoted = [f'"c{v}"' for v in used]
-    name = dict(zip(used, quoted, strict=True))
-    sets = ", ".join(f"({', '.join(name[v] for v in one)})" for one in block)
     inner = ibis.to_sql(coded.select(*(f"c{v}" for v in used)), dialect=connection.name)
-    text = f"SELECT {', '.join(quoted)}, count(*) AS n FROM ({inner}) t GROUP BY GROUPING SETS ({sets})"
-    found = np.array(_rows(connection, text, len(used) + 1), dtype=np.int64)
-    arrays, is_there = dict(zip(used, found.T, strict=False)), found[:, :-1] != NULL
-    wanted = [np.array([v in one for v in used]) for one in block]
-    return {
-        one: np.column_stack([*(arrays[v][rows] for v in one), found[rows, -1]])
-        for one, rows in zip(
-            block,
-            (np.flatnonzero((flags == is_there).all(axis=1)) for flags in wanted),
-            strict=True,
-        )
-    }
-
-
-def _rows(connection: Any, text: str, width: int) -> list[list[int]]:
-    """The rows of a result of whole numbers, `NULL` where there is none."""
+    sets = ", ".join(f"({_names(one)})" for one in block)
+    text = f"SELECT {_names(used)}, count(*) AS n FROM ({inner}) t GROUP BY GROUPING SETS ({sets})"
     if connection.name == "duckdb":  # by the shortest way: ibis would parse the query again
         rows = connection.con.execute(text).fetchall()
     else:
         with reading(connection) as cursor:
             rows = cursor.execute(text).fetchall()
-    empty = [[NULL] * (width - 1) + [0]]  # of no rows
-    return [[NULL if value is None else int(value) for value in row] for row in rows] or empty
+    found: dict[tuple[int, ...], list[Any]] = {}
+    sets_of = {frozenset(one): one for one in block}
+    for *slots, number in rows:
+        cells = {v: slot for v, slot in zip(used, slots, strict=True) if slot is not None}
+        one = sets_of[frozenset(cells)]
+        found.setdefault(one, []).append([*(int(cells[v]) for v in one), int(number)])
+    return found
+
+
+def _names(columns: Iterable[int]) -> str:
+    """Columns of slots in SQL."""
+    return ", ".join(f'"c{v}"' for v in columns)
 
 
 def _assembled(
     columns: Any,
     edges: list[Any],
-    slots: dict[tuple[int, ...], np.ndarray],
+    slots: dict[tuple[int, ...], list[Any]],
     names: tuple[list[int], list[str]],
     num_queries: int,
 ) -> TableInDatabase:
     """Profile and report of what was counted."""
     absent, extra = names
-    sizes = [column.num_categories for column in columns]
-    totals = {int(one[:, -1].sum()) for one in slots.values()}
-    if len(totals) > 1:
-        raise ValueError("the table changed while it was counted: test a snapshot of it")
-    T = totals.pop()
-    if T == 0:
+    totals = {sum(row[-1] for row in rows) for rows in slots.values()}
+    if not totals:
         raise ValueError("the table has 0 rows, expected at least one")
-    legends, single, pairs = [codes_of_slots(column) for column in columns], {}, []
+    T = totals.pop()
+    if totals:
+        raise ValueError("the table changed while it was counted: test a snapshot of it")
+    legends = [codes_of_slots(column) for column in columns]
+    single = {v: [[MISSING, T]] for v in absent}
+    tables = {
+        tuple(pair): np.zeros([columns[v].num_categories for v in pair], np.int64) for pair in edges
+    }
     for one, rows in slots.items():
         for place, v in enumerate(one):
-            if v not in single:
-                single[v] = np.bincount(
-                    rows[:, place] - ODD, rows[:, -1], len(legends[v][0])
-                ).astype(np.int64)
-    for u, v in edges:
-        pairs.append(
-            _pair_table(slots.get((u, v)), legends[u][0], legends[v][0], (sizes[u], sizes[v]))
-        )
+            single.setdefault(v, [[row[place], row[-1]] for row in rows])
+        for u, v, number in rows if len(one) == 2 else ():
+            cell = legends[one[0]][u - ODD], legends[one[1]][v - ODD]
+            if min(cell) >= 0:
+                tables[one][cell] += number
     counts, cells = [], []
-    for v, (column, (codes, _)) in enumerate(zip(columns, legends, strict=True)):
-        found = single.get(v, np.eye(1, len(codes), MISSING - ODD, dtype=np.int64)[0] * T)
-        counts.append(
-            np.bincount(np.where(codes < 0, sizes[v], codes), found, sizes[v] + 1).astype(np.int64)
-        )
+    for v, column in enumerate(columns):
+        places, numbers = np.array(single[v]).T
+        found = np.bincount(places - ODD, numbers, len(legends[v])).astype(np.int64)
         cells.append(_cells(column, found))
-    profile = Profile(
-        T, tuple(counts), np.array(edges, dtype=np.int64).reshape(-1, 2), tuple(pairs)
-    )
+        C = column.num_categories
+        codes = np.where(legends[v] < 0, C, legends[v])
+        counts.append(np.bincount(codes, found, C + 1).astype(np.int64))
     return TableInDatabase(
         columns,
-        profile,
+        Profile(
+            T,
+            tuple(counts),
+            np.array(edges, dtype=np.int64).reshape(-1, 2),
+            tuple(tables[tuple(pair)] for pair in edges),
+        ),
         EncodingReport(T, *np.array(cells).T.copy()),
         tuple(columns[v].name for v in absent),
         tuple(extra),
@@ -286,15 +278,3 @@ def _cells(column: Any, found: np.ndarray) -> tuple[int, ...]:
             "which its schema refuses: correct them, or change the column's `policy`"
         )
     return missing, *new, odd
-
-
-def _pair_table(
-    rows: Any, first: np.ndarray, second: np.ndarray, shape: tuple[int, int]
-) -> np.ndarray:
-    """The pair table (C_u, C_v) of slots and counts (groups, 3); zeros where a column is not there."""
-    table = np.zeros(shape, dtype=np.int64)
-    if rows is not None:
-        u, v = first[rows[:, 0] - ODD], second[rows[:, 1] - ODD]
-        shown = (u >= 0) & (v >= 0)
-        np.add.at(table, (u[shown], v[shown]), rows[shown, 2])
-    return table

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hld.tables.cells import Columns
-from hld.tables.factored import Factored, object_cells, whole_cells
+from hld.tables.factored import Factored, object_cells
 from hld.tables.times import as_seconds
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -62,10 +62,9 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
 
 def part_of(values: Any, part: str) -> Any:
     """A part of each date of a column (N,), missing where the cell is none."""
-    cells = whole_cells(values)
-    if cells.dtype.kind == "M":  # as a double, 23:59:59.999999999 would be the next day
-        cells = cells.astype("M8[s]")
-    seconds = as_seconds(cells, "date")[0]
+    if values.dtype.kind == "M":  # as a double, 23:59:59.999999999 would be the next day
+        values = values.astype("M8[s]")
+    seconds = as_seconds(values, "date")[0]
     is_known = np.isfinite(seconds)
     whole = np.floor(np.where(is_known, seconds, 0)).astype(np.int64)
     if part == "weekday":

@@ -3,14 +3,12 @@
 Names are text. A column with another kind of name (a number, a date) is known by the text of that name;
 where the user specifies columns, text is a name and a whole number is a position.
 
-Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched`, `own_names` (at encoding),
-`table_called` (in errors).
+Functions: `column_names`, `column_roles` (at fitting), `own_names` (at encoding), `table_called` (in errors).
 """
 
 from __future__ import annotations
 
 import contextlib
-import operator
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +27,8 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
     if not is_sequence(names) or isinstance(names, (set, frozenset)):  # which have no order
         raise TypeError(f"`names` is {names!r}, expected a sequence of {num_columns} names")
     names = tuple(names)
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError(
-            f"`names` holds {next(n for n in names if not isinstance(n, str))!r}, expected text"
-        )
+    if odd := [name for name in names if not isinstance(name, str)]:
+        raise TypeError(f"`names` holds {odd[0]!r}, expected text")
     names = tuple(map(str, names))
     if len(names) != num_columns or len(set(names)) < num_columns:
         raise ValueError(
@@ -83,63 +79,17 @@ def _column_name(entry: Any, names: Any, role: Any) -> Any:
                 f"`{role}` names the column {entry!r}, expected one of {listed(names, near=entry)}"
             )
         return str(entry)
-    if isinstance(entry, (bool, np.bool_)):
+    if not isinstance(entry, (int, np.integer)) or isinstance(entry, bool):
         raise TypeError(
-            f"`{role}` holds booleans, expected names or positions: turn a mask into positions "
-            f"with np.flatnonzero"
+            f"`{role}` holds {entry!r}, expected column names (text) or positions (whole numbers; of a mask "
+            "np.flatnonzero)"
         )
-    try:
-        position = operator.index(entry)
-    except TypeError:
-        raise TypeError(
-            f"`{role}` holds {entry!r}, expected column names (text) or positions (whole numbers)"
-        ) from None
-    if not 0 <= position < len(names):
+    if not 0 <= entry < len(names):
         raise ValueError(
-            f"`{role}` holds position {position}, expected 0..{len(names) - 1}: whole numbers "
+            f"`{role}` holds position {entry}, expected 0..{len(names) - 1}: whole numbers "
             f"are positions, names are given as text"
         )
-    return names[position]
-
-
-def arrange(
-    fitted_names: tuple[str, ...],
-    all_names: tuple[str, ...],
-    by_name: bool,
-    parts: Columns,
-    ignore_extra: bool = False,
-) -> list[Any]:
-    """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones."""
-    found, absent, extra = matched(fitted_names, all_names, by_name, parts)
-    if absent:
-        raise ValueError(
-            f"`table` has no column {listed(absent)}, expected every fitted "
-            f"column: add it, filled with None where nothing is known"
-        )
-    if extra and not ignore_extra:
-        raise ValueError(
-            f"`table` has the column(s) {listed(extra)} that were not fitted, "
-            f"expected only the fitted ones: drop them"
-        )
-    return found
-
-
-def matched(
-    fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool, parts: Columns
-) -> tuple[Any, ...]:
-    """The arrays of a table in the order of the fitted columns, None for one that is not there; and what is odd."""
-    if not by_name or parts.names is None:
-        if len(parts.arrays) != len(all_names):
-            raise ValueError(
-                f"`table` has {len(parts.arrays)} columns, expected {len(all_names)} in the fitted "
-                f"order ({listed(all_names, is_quoted=False)})"
-            )
-        arrays = dict(zip(all_names, parts.arrays, strict=True))
-        return [arrays[name] for name in fitted_names], [], []
-    arrays = dict(zip(parts.names, parts.arrays, strict=True))
-    found = [arrays.get(name) for name in fitted_names]
-    absent = [name for name, array in zip(fitted_names, found, strict=True) if array is None]
-    return found, absent, sorted(set(parts.names) - set(all_names))
+    return names[entry]
 
 
 def own_names(columns: Columns, encoder: Any = None) -> list[Any]:

@@ -10,9 +10,10 @@ they may have, so that a circuit gives its probability exactly (`pcircuit.condit
 compares with a number inside one (`Condition.cuts`); a comparison is then an interval of whole parts.
 """
 
+import contextlib
 import math
+import operator
 import re
-import unicodedata
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,14 +24,18 @@ from hld.tables.values import is_binned
 
 LONGEST = 10_000  # characters
 SHOWN = 8  # levels in a message
-TOKEN = re.compile(
-    r"""\s*(?:(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|`(?P<name>[^`]*)`|(?P<op>[=!<>]=|[=<>])"""
-    r"""|(?P<mark>[(),])|(?P<word>[^\s"'`=!<>(),]+)|(?P<end>$))""",
+WORD = r"""[^\s"'`=!<>(),]+"""
+VALUE = rf"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|{WORD})"""
+COMPARISON = re.compile(
+    rf"\s*(?:`(?P<quoted>[^`]*)`|(?P<name>{WORD}))"
+    rf"\s*(?:(?P<sign>==|!=|<=|>=|<|>)\s*(?P<value>{VALUE})|in\s*\((?P<values>\s*{VALUE}(?:\s*,\s*{VALUE})*)\s*\))"
+    r"\s*(?P<end>and\b|$)",
     re.DOTALL,
 )
 ESCAPED = re.compile(r"\\([\\\"'])")
-COMPARED = ("==", "!=", "<", "<=", ">", ">=")
-EXPECTED = 'expected comparisons such as age > 40 or sex in ("F", "M"), joined by `and` alone'
+EXPECTED = (
+    'expected comparisons such as age > 40, sex == "F" or sex in ("F", "M"), joined by `and` alone'
+)
 
 
 class Condition(NamedTuple):
@@ -65,20 +70,17 @@ def read_condition(text: Any, columns: Any, grids: Any) -> Condition:
     for one, intervals in zip(found, ends, strict=True):
         if intervals:
             cuts.setdefault(one.v, set()).update(mark for pair in intervals for mark in pair)
-    starts = {v: cut_edges(columns[v], points)[:-1] for v, points in cuts.items()}
     kept: dict[int, np.ndarray] = {}
     for one, intervals in zip(found, ends, strict=True):
-        if one.v in starts:
-            at = starts[one.v][:, None]
+        if intervals:
+            starts = cut_edges(columns[one.v], cuts[one.v])[:-1, None]
             low, high = np.array(intervals).T
-            holds = ((at >= low) & (at < high)).any(axis=1) ^ (one.sign == "!=")
+            holds = ((starts >= low) & (starts < high)).any(axis=1) ^ (one.sign == "!=")
         else:
             holds = _levels(columns[one.v], one)
         kept[one.v] = kept.get(one.v, True) & holds
-    return Condition(
-        {v: tuple(sorted(points)) for v, points in cuts.items()},
-        {v: frozenset(np.flatnonzero(holds).tolist()) for v, holds in kept.items()},
-    )
+    box = {v: frozenset(np.flatnonzero(holds).tolist()) for v, holds in kept.items()}
+    return Condition({v: tuple(sorted(points)) for v, points in cuts.items()}, box)
 
 
 def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
@@ -112,22 +114,15 @@ def _levels(column: Any, one: Comparison) -> np.ndarray:
             f"`where` compares column {column.name!r} with {value!r} by size, which is for "
             "numbers alone, expected ==, != or in"
         )
-    signs = [(level > value) - (level < value) for level in column.levels]
-    wanted = {">": (1,), ">=": (0, 1), "<": (-1,), "<=": (-1, 0)}[one.sign]
-    holds[: len(signs)] = np.isin(signs, wanted)
+    compare = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}[one.sign]
+    holds[: len(column.levels)] = [compare(level, value) for level in column.levels]
     return holds
 
 
 def _equal(column: Any, value: Any) -> list[int]:
     """The categories of the levels that a value is."""
-    found = [
-        c
-        for c, level in enumerate(column.levels)
-        if level == value and isinstance(level, str) == isinstance(value, str)
-    ]
-    if not found and isinstance(value, str):
-        times = levels_of_text(value)
-        found = [c for c, level in enumerate(column.levels) if level in times]
+    times = levels_of_text(value) if isinstance(value, str) else []
+    found = [c for c, level in enumerate(column.levels) if level in (value, *times)]
     if not found:
         raise ValueError(
             f"`where` compares column {column.name!r} with {value!r}, which is none of its levels, "
@@ -151,81 +146,41 @@ def _number(column: Any, value: Any) -> float:
 
 def _comparisons(text: str, names: list[str]) -> list[Comparison]:
     """The comparisons of a text."""
-    tokens = _Tokens(text)
-    found = []
-    while True:
-        name = tokens.take("name", "word")
-        sign = tokens.take("op", "word")
-        if sign == "=":
-            raise tokens.refuse("write == to compare")
-        if sign not in (*COMPARED, "in"):
-            raise tokens.refuse(EXPECTED)
-        v = _place(name, names)
-        if sign == "in":
-            tokens.take("mark", only="(")
-            values = [tokens.value()]
-            while tokens.take("mark", only=",)") == ",":
-                values.append(tokens.value())
-            found.append(Comparison(v, "==", values))
-        else:
-            found.append(Comparison(v, sign, [tokens.value()]))
-        if tokens.take("end", "word", only=("", "and")) != "and":
-            return found
-
-
-class _Tokens:
-    """The tokens of a text, one after the other; `at` is where the one that was taken last begins."""
-
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.next = text, 0, 0
-
-    def take(self, *kinds: str, only: Any = None) -> str:
-        """The next token, which must be of one of some kinds, and one of some."""
-        found = TOKEN.match(self.text, self.next)
-        kind = None if found is None else found.lastgroup
-        blanks = self.text[self.next :]
-        self.at = self.next + len(blanks) - len(blanks.lstrip())
-        if found is None or kind not in kinds or (only is not None and found[kind] not in only):
-            raise self.refuse(EXPECTED)
-        self.next = found.end()
-        return found[kind]
-
-    def value(self) -> Any:
-        """The value of the next token: a text, a flag or a number."""
-        token = self.take("text", "word")
-        if token[0] in "\"'":
-            return ESCAPED.sub(r"\1", token[1:-1])
-        if token in ("True", "False"):
-            return token == "True"
-        try:
-            number: float = int(token) if token.lstrip("+-").isdecimal() else float(token)
-            is_held = math.isfinite(float(number))
-        except (ValueError, OverflowError):
-            is_held = False
-        if not is_held:
-            raise self.refuse(
-                "expected a number that double precision can hold, a text in quotes, True or False"
+    found, at, end = [], 0, "and"
+    while end == "and":
+        match = COMPARISON.match(text, at)
+        if match is None:
+            raise ValueError(
+                f"`where` {text!r} cannot be read from character {at + 1} on: {EXPECTED}"
             )
-        return number
+        name = match["name"] if match["quoted"] is None else match["quoted"]
+        values = [_value(one) for one in re.findall(VALUE, match["values"] or match["value"])]
+        found.append(Comparison(_place(name, names), match["sign"] or "==", values))
+        at, end = match.end(), match["end"]
+    return found
 
-    def refuse(self, expected: str) -> ValueError:
-        """The error for the token that was taken last."""
-        return ValueError(
-            f"`where` {self.text!r} cannot be read at character {self.at + 1}: {expected}"
-        )
+
+def _value(token: str) -> Any:
+    """A text, a flag or a number."""
+    if token[0] in "\"'":
+        return ESCAPED.sub(r"\1", token[1:-1])
+    if token in ("True", "False"):
+        return token == "True"
+    with contextlib.suppress(ValueError, OverflowError):
+        number: float = int(token) if token.lstrip("+-").isdecimal() else float(token)
+        if math.isfinite(float(number)):
+            return number
+    raise ValueError(
+        f"`where` has the value {token:.40}, expected a number that double precision can hold, a text in quotes, "
+        "True or False"
+    )
 
 
 def _place(name: str, names: list[str]) -> int:
-    """The number of the column with a name, or of the only one whose letters look the same."""
-    alike = [v for v, one in enumerate(names) if _look(one) == _look(name)]
-    if name not in names and len(alike) != 1:
+    """The number of the column with a name."""
+    if name not in names:
         raise ValueError(
             f"`where` names the column {name!r}, expected one of {listed(names, near=name)}; text goes in "
             "quotes, names with blanks or signs in backquotes"
         )
-    return names.index(name) if name in names else alike[0]
-
-
-def _look(name: str) -> str:
-    """A name without differences of encoding that nobody sees."""
-    return unicodedata.normalize("NFKC", name)
+    return names.index(name)

@@ -6,21 +6,27 @@ a column can number its distinct values, only these become objects, and everythi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-BLOCK_ROWS = 2**12  # counted at a time
-
 
 @dataclass(frozen=True, eq=False)
 class Factored:
-    """Cells by number; shapes codes (N,), levels (n,)."""
+    """Cells by number, -1 where missing; shapes codes (N,), levels (n,)."""
 
     codes: np.ndarray
     levels: np.ndarray
     dtype = np.dtype(object)  # what the cells are
+
+    @classmethod
+    def of(cls, cells: Iterable[Any]) -> Factored:
+        """Cells (N,) by number, the same one for those that are equal and of one type; TypeError if one has no hash."""
+        known: dict[Any, int] = {}
+        codes = [known.setdefault((type(cell), cell), len(known)) for cell in cells]
+        return cls(np.array(codes, dtype=np.intp), object_cells([cell for _, cell in known]))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -28,9 +34,13 @@ class Factored:
     def __getitem__(self, rows: Any) -> Factored:
         return Factored(self.codes[rows], self.levels)
 
+    def spread(self, values: Any, missing: Any) -> np.ndarray:
+        """For each cell the one of values (n,) that belongs to its level."""
+        return np.append(values, missing)[self.codes]
+
     def cells(self) -> np.ndarray:
         """(N,) object array of the cells, None where missing."""
-        return np.append(self.levels, None)[self.codes]  # type: ignore[call-overload]
+        return self.spread(self.levels, None)
 
     def tolist(self) -> list[Any]:
         """The cells as a list."""
@@ -38,19 +48,12 @@ class Factored:
 
     def counts(self) -> np.ndarray:
         """(n,) how often each of `levels` occurs."""
-        found = np.zeros(len(self.levels) + 1, dtype=np.int64)
-        step = max(BLOCK_ROWS, len(found))  # temporaries of short blocks stay in the cache
-        for start in range(0, len(self.codes), step):
-            found += np.bincount(
-                self.codes[start : start + step].astype(np.intp) + 1, minlength=len(found)
-            )
-        return found[1:]
+        return np.bincount(self.codes.astype(np.intp) + 1, minlength=len(self.levels) + 1)[1:]
 
-    def write(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Write to out (N,) for each row the one of values (n + 1,) that belongs to its level, the last if missing."""
-        for start in range(0, len(self.codes), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            out[rows] = values[self.codes[rows]]
+    def without(self, holes: np.ndarray) -> Factored:
+        """The same cells, those of some levels (n,) missing."""
+        codes = np.where(holes, -1, np.arange(len(holes)))
+        return Factored(self.spread(codes, -1), self.levels)
 
 
 def whole_cells(values: Any) -> np.ndarray:

@@ -2,15 +2,14 @@
 
 Data frames, Arrow tables and record batches, structured arrays, mappings, named rows.
 
-Nothing is imported to recognise a table: Arrow's have ``schema`` and ``column``, mappings are mappings, frames of
-pandas have ``iloc``, and whatever else offers the Arrow stream interface (``__arrow_c_stream__``: frames of polars,
-query results of DuckDB, and others) is read through pyarrow, which is then needed.
+Nothing is imported to recognise a table: mappings are mappings, frames of pandas have ``iloc``, and whatever else
+offers the Arrow stream interface (``__arrow_c_stream__``: frames of polars, query results of DuckDB, and others) is
+read through pyarrow, which is then needed.
 
 A column of a frame can hold more than the array it converts to.  Whole numbers with one missing value become
 floats, in which neighbours beyond 2^53 coincide; nested values become a second dimension.  Such columns are taken as
 Python objects instead; what is nested is refused where the column is looked at, as a batch may have columns that the
-model does not know.  Times of day are Python's, cut to microseconds, as those of Arrow are: with nanoseconds they
-would be times in one row and text in another.
+model does not know.  Times of day are Python's, to the microsecond.
 """
 
 import collections
@@ -19,35 +18,61 @@ import os
 import re
 import reprlib
 import sys
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hld.tables.factored import Factored, object_cells
 from hld.tables.shown_names import listed
 
 _ROW_INDEX = re.compile(r"__index_level_\d+__")
-TEXT = ("string", "large_string", "string_view")
 EXACT = 2.0**53  # below this magnitude every whole number is a double
+NAT = np.iinfo(np.int64).min  # the count that NumPy takes for a missing time
 
 
-def is_arrow(table: Any) -> bool:
-    """Whether a table is a table or a record batch of pyarrow."""
-    return hasattr(table, "num_columns") and hasattr(table, "column") and hasattr(table, "schema")
+def named_parts(table: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]] | None:
+    """Names, columns (N,) and flags "declared as categories" of a table whose columns have names; None for others."""
+    if hint := _not_yet(table):
+        raise TypeError(f"`table` is a {type(table).__name__}, expected its rows: {hint}")
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        return _frame_parts(table)
+    if isinstance(table, Mapping):
+        names, arrays = mapping_parts(table)
+    elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
+        names = table.dtype.names
+        arrays = [table[name] for name in names]
+    elif isinstance(table, (list, tuple)) and table and (records := named_rows(table)) is not None:
+        names = tuple(dict.fromkeys(name for record in records for name in record))
+        names, arrays = mapping_parts({name: [row.get(name) for row in records] for name in names})
+    else:
+        return _arrow_parts(table) if _is_arrow(table) else None
+    return names, arrays, [False] * len(names)
 
 
-def is_stream(table: ArrayLike) -> bool:
-    """Whether a table is not known otherwise and offers the Arrow stream interface."""
+def _not_yet(table: Any) -> str:
+    """What to do first with something that has no rows to read, empty for others."""
+    if isinstance(table, type):
+        return "give an object of this class"
+    if hasattr(table, "tocsr"):
+        return "a sparse one is read as `.toarray()` of it"
+    # asked of the type: to answer for itself, a frame that is not computed yet would have to look at its files
+    if hasattr(table, "__dask_graph__"):
+        return "use hld.dask.fit and hld.dask.judge, or `.compute()` it first"
+    if hasattr(type(table), "collect") and not hasattr(type(table), "get_column"):
+        return "collect it first, `table.collect()`"
+    return ""
+
+
+def _is_arrow(table: Any) -> bool:
+    """Whether a table is one of Arrow, or offers the Arrow stream interface."""
     # columns of Arrow and polars offer it, too, and are arrays; so are tables of ibis, which have columns
-    return hasattr(table, "__arrow_c_stream__") and not (
-        hasattr(table, "__array__") and not hasattr(table, "columns")
-    )
+    is_array = hasattr(table, "__array__") and not hasattr(table, "columns")
+    return hasattr(table, "__arrow_c_stream__") and not is_array
 
 
-def from_stream(table: Any) -> Any:
-    """A table that offers the Arrow stream interface, as a table of pyarrow."""
+def _arrow_parts(table: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
+    """Names, columns and flags of a table that Arrow takes."""
     try:
         import pyarrow
     except ImportError:
@@ -55,21 +80,15 @@ def from_stream(table: Any) -> Any:
             f"reading a {type(table).__name__} needs pyarrow, which is not installed: pip install "
             "'hld[cli]'"
         ) from None
-    return pyarrow.table(table)
-
-
-def arrow_parts(table: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
-    """Names, columns (N,) and flags "declared as categories" of an Arrow table or record batch."""
-    names = tuple(str(field.name) for field in table.schema)
-    refuse_repeated(names)
-    kept = [j for j, name in enumerate(names) if not is_row_index(name)]
-    fields = [table.schema.field(j) for j in kept]
-    columns = [arrow_column(table.column(j)) for j in kept]
+    table = pyarrow.table(table)
+    refuse_repeated(table.column_names)
+    kept = [field for field in table.schema if not is_row_index(field.name)]
+    columns = [arrow_column(table[field.name]) for field in kept]
     declared = [
-        str(field.type).startswith("dictionary") and isinstance(column, Factored)
-        for field, column in zip(fields, columns, strict=True)
+        pyarrow.types.is_dictionary(field.type) and isinstance(column, Factored)
+        for field, column in zip(kept, columns, strict=True)
     ]
-    return tuple(names[j] for j in kept), columns, declared
+    return tuple(field.name for field in kept), columns, declared
 
 
 def is_row_index(name: str) -> bool:
@@ -78,52 +97,78 @@ def is_row_index(name: str) -> bool:
 
 
 def arrow_column(column: Any) -> Any:
-    """An Arrow column as an array where that holds it exactly, else as objects; text by number.
+    """An Arrow column (N,) as an array where that holds it exactly, else as objects; text by number.
 
     Categories that are no text are taken as what they are, since Parquet keeps no more of them.
-
-    Returns (N,).
     """
     import pyarrow
+    from pyarrow import types
 
-    kind = str(column.type)
-    if isinstance(column.type, pyarrow.BaseExtensionType):  # as it is stored
-        return arrow_column(column.cast(column.type.storage_type))
-    if kind.startswith("dictionary") and str(column.type.value_type) not in TEXT:
-        return arrow_column(_decoded(column))
-    if kind.startswith("dictionary") or kind in TEXT:
+    kind = column.type
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        return arrow_column(column.cast(kind.storage_type))
+    if types.is_dictionary(kind) and not _is_text_type(kind.value_type):
+        column = column.combine_chunks() if hasattr(column, "chunks") else column
+        return arrow_column(column.dictionary.take(column.indices))
+    if types.is_dictionary(kind) or _is_text_type(kind):
         return _factored(column)
-    if kind == "null":
-        return np.full(len(column), None, dtype=object)
-    if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
-        return _time_column(column, kind)
-    if column.null_count and pyarrow.types.is_integer(column.type):
-        numbers = np.asarray(
-            column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-        )
-        return _objects(column) if (np.abs(numbers) >= EXACT).any() else numbers
-    if kind.startswith("date"):
-        return _dates(column)
-    is_exact = pyarrow.types.is_primitive(column.type) and not kind.startswith("month")
-    has_holes = column.null_count and pyarrow.types.is_boolean(column.type)
-    return _plain(column) if is_exact and not has_holes else _objects(column)
+    if types.is_timestamp(kind) or types.is_duration(kind):
+        letter = "M" if types.is_timestamp(kind) else "m"
+        return numbers_of(column.cast("int64"), NAT).view(f"{letter}8[{kind.unit}]")
+    if types.is_date(kind):
+        return arrow_column(column.cast(pyarrow.timestamp("ms"), safe=False))
+    if types.is_time(kind):
+        column = column.cast(pyarrow.time64("us"), safe=False)
+    elif types.is_floating(kind) or (types.is_integer(kind) and not column.null_count):
+        return numbers_of(column)
+    elif types.is_integer(kind):
+        numbers = numbers_of(column.cast("float64", safe=False))
+        if not (np.abs(numbers) >= EXACT).any():
+            return numbers
+    elif types.is_boolean(kind) and not column.null_count:
+        return numbers_of(column.cast("int8")).astype(bool)
+    return object_cells(column.to_pylist())
 
 
-def mapping_parts(
-    table: Any, exact: Callable[[Any], Any] | None = None
-) -> tuple[tuple[Any, ...], list[Any]]:
+def _is_text_type(kind: Any) -> bool:
+    """Whether an Arrow type is text."""
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def numbers_of(column: Any, missing: float = np.nan) -> np.ndarray:
+    """Numbers of an Arrow column (N,) from its memory: its to_numpy imports pandas, which takes longer than a test."""
+    column = column.combine_chunks() if hasattr(column, "chunks") else column
+    kind = column.type.to_pandas_dtype()
+    if not len(column):
+        return np.zeros(0, kind)
+    flags, values = column.buffers()
+    place = slice(column.offset, column.offset + len(column))
+    numbers = np.frombuffer(values, kind)[place]
+    if not column.null_count:
+        return numbers
+    shown = np.unpackbits(np.frombuffer(flags, np.uint8), bitorder="little")[place]
+    return np.where(shown, numbers, numbers.dtype.type(missing))
+
+
+def _factored(column: Any) -> Factored:
+    """Text of Arrow by number."""
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries().combine_chunks() if hasattr(column, "chunks") else column
+    levels = object_cells(column.dictionary.to_pylist())
+    found = Factored(numbers_of(column.indices.cast("int64"), -1), levels)
+    if column.dictionary.null_count:  # a hole may also be an entry of the dictionary
+        return found.without(np.array([level is None for level in levels]))
+    return found
+
+
+def mapping_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a mapping from names to columns of one length."""
     names = tuple(str(name) for name in table)
     refuse_repeated(names)
-    arrays = []
-    for name, column in zip(names, table.values(), strict=True):
-        values = column if exact is None else exact(column)
-        array = values if isinstance(values, (np.ma.MaskedArray, Factored)) else _column(values)
-        if not isinstance(array, Factored) and array.ndim != 1:
-            raise ValueError(
-                f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell"
-            )
-        arrays.append(array)
+    arrays = [_column(values) for values in table.values()]
     lengths = {len(array): name for name, array in zip(names, arrays, strict=True)}
     if len(lengths) > 1:
         some = ", ".join(
@@ -133,12 +178,6 @@ def mapping_parts(
             f"`table` has columns of different lengths ({some}), expected as many cells in each"
         )
     return names, arrays
-
-
-def records_parts(records: Any) -> tuple[tuple[Any, ...], list[Any]]:
-    """Names and arrays (N,) of a list of mappings, one a row: names in the order in which they appear."""
-    names = list(dict.fromkeys(name for record in records for name in record))
-    return mapping_parts({name: [record.get(name) for record in records] for name in names})
 
 
 def named_rows(rows: Any) -> list[Any] | None:
@@ -165,98 +204,26 @@ def refuse_repeated(names: Any) -> None:
         )
 
 
-def _column(values: np.ndarray) -> np.ndarray:
-    """A sequence as an array; lists as objects, so that one text among them does not make all of them text.
+def _column(values: Any) -> Any:
+    """A sequence as a column (N,); lists as objects, so that one text among them does not make all of them text.
 
     Masked cells become None.
     """
+    values = exact_column(values)
+    if isinstance(values, (np.ma.MaskedArray, Factored)):
+        return values
     if hasattr(values, "__array__"):
-        return np.asarray(values)
+        array = np.asarray(values)
+        if array.ndim != 1:
+            raise ValueError(
+                f"`table` has a column of {array.ndim} dimensions, expected one value in each cell"
+            )
+        return array
     if not hasattr(values, "__iter__") or isinstance(values, (str, bytes, Mapping, Set)):
         raise ValueError(
             f"`table` is a mapping whose columns must be sequences, found {reprlib.repr(values)}"
         )
     return object_cells([None if cell is np.ma.masked else cell for cell in values])
-
-
-def numbers_of(column: Any, missing: float = np.nan) -> np.ndarray:
-    """Numbers of an Arrow column (N,) from its memory: its to_numpy imports pandas, which takes longer than a test."""
-    column = column.combine_chunks() if hasattr(column, "chunks") else column
-    kind = str(column.type).replace("double", "float64")
-    if not len(column):
-        return np.zeros(0, kind)
-    flags, values = column.buffers()
-    place = slice(column.offset, column.offset + len(column))
-    numbers = np.frombuffer(values, kind)[place]
-    if not column.null_count:
-        return numbers
-    shown = np.unpackbits(np.frombuffer(flags, np.uint8), bitorder="little")[place]
-    return np.where(shown, numbers, numbers.dtype.type(missing))
-
-
-def _plain(column: Any) -> np.ndarray:
-    """An Arrow column as NumPy has it."""
-    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    return column.to_numpy(zero_copy_only=False)
-
-
-def _decoded(column: Any) -> Any:
-    """A column by number as the column that it stands for."""
-    import pyarrow
-
-    if not isinstance(column, pyarrow.ChunkedArray):
-        return column.dictionary.take(column.indices)
-    return pyarrow.chunked_array(
-        [chunk.dictionary.take(chunk.indices) for chunk in column.chunks], column.type.value_type
-    )
-
-
-def _objects(column: Any) -> np.ndarray:
-    """An Arrow column as Python objects."""
-    return object_cells(column.to_pylist())
-
-
-def _dates(column: Any) -> np.ndarray:
-    """Days as NumPy's dates."""
-    import pyarrow
-
-    return _plain(column.cast(pyarrow.timestamp("s"), safe=False))
-
-
-def _time_column(column: Any, kind: Any) -> np.ndarray:
-    """Time stamps as NumPy's dates in UTC; times of the day as Python's."""
-    import pyarrow
-
-    if not kind.startswith("timestamp"):
-        return _objects(column.cast(pyarrow.time64("us"), safe=False))
-    return _plain(column.cast(pyarrow.timestamp(column.type.unit)) if column.type.tz else column)
-
-
-def _factored(column: Any) -> Factored:
-    """Text by number."""
-    import pyarrow
-
-    if not str(column.type).startswith("dictionary"):
-        column = column.dictionary_encode()
-    if hasattr(column, "combine_chunks"):
-        column = column.unify_dictionaries() if hasattr(column, "unify_dictionaries") else column
-        column = column.combine_chunks()
-    if isinstance(column, pyarrow.ChunkedArray):  # without a chunk
-        return Factored(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=object))
-    indices = (
-        column.indices
-        if pyarrow.types.is_signed_integer(column.indices.type)
-        else column.indices.cast("int64")
-    )
-    codes = numbers_of(indices, -1)
-    levels = _objects(column.dictionary)
-    if column.dictionary.null_count:  # a hole may also be an entry of the dictionary
-        codes = np.where(
-            np.append(column.dictionary.is_null().to_numpy(zero_copy_only=False), True)[codes],
-            -1,
-            codes,
-        ).astype(codes.dtype)
-    return Factored(codes, levels)
 
 
 def how_to_read(table: Any) -> str:
@@ -272,35 +239,12 @@ def how_to_read(table: Any) -> str:
     return "give an array, a list of rows or a data frame"
 
 
-def is_frame(table: Any) -> bool:
-    """Whether a table is a data frame."""
-    # asked of the type first: to answer for itself, a frame that is not computed yet would have to look at its files
-    return (hasattr(type(table), "columns") or hasattr(table, "columns")) and not isinstance(
-        table, np.ndarray
-    )
-
-
-def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
-    """Names as text, arrays (N,), and flags "declared as categories" of the columns of a data frame."""
-    if hasattr(frame, "collect") and not hasattr(frame, "get_column"):
-        raise TypeError(
-            f"`table` is a {type(frame).__name__} that is not computed yet, expected its rows: collect it "
-            "first, `table.collect()`"
-        )
-    if hasattr(frame, "__dask_graph__"):
-        raise TypeError(
-            f"`table` is a {type(frame).__name__} of Dask, expected its rows: use hld.dask.fit and "
-            "hld.dask.judge, or `.compute()` it first"
-        )
+def _frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
+    """Names as text, columns (N,) and flags of a data frame of pandas."""
     names = tuple(str(name) for name in frame.columns)
     refuse_repeated(names)
-    if not hasattr(frame, "iloc"):
-        raise TypeError(
-            f"`table` is a {type(frame).__name__} without `iloc` and `__arrow_c_stream__`, expected "
-            f"a 2-D array or a pandas or polars frame: convert it first"
-        )
     series = [frame.iloc[:, j] for j in range(len(names))]
-    arrays = [_exact_array(one) for one in series]
+    arrays = [_series_cells(one) for one in series]
     declared = [
         str(one.dtype).startswith(("category", "dictionary")) and isinstance(array, Factored)
         for one, array in zip(series, arrays, strict=True)
@@ -312,8 +256,6 @@ def exact_column(values: Any) -> Any:
     """A column of Arrow, pandas or polars that stands in a mapping as it would be in a table; others as they are.
 
     As plain arrays, whole numbers beside a missing one would be rounded.
-
-    Returns (N,).
     """
     values = values.to_arrow() if hasattr(values, "to_arrow") else values
     if hasattr(values, "null_count") and hasattr(values, "to_pylist"):
@@ -323,35 +265,24 @@ def exact_column(values: Any) -> Any:
         values, (pandas.Series, pandas.Index, pandas.api.extensions.ExtensionArray)
     ):
         return values
-    return _exact_array(pandas.Series(values))
+    return _series_cells(pandas.Series(values))
 
 
-def _exact_array(series: Any) -> Any:
+def _series_cells(series: Any) -> Any:
     """The cells of a pandas column (N,), as an array of its type where that holds them exactly, else as objects."""
+    from pandas.api.types import infer_dtype
+
+    kind = str(series.dtype)
     if hasattr(series.dtype, "pyarrow_dtype"):  # pandas cannot take all of Arrow's types apart
         return arrow_column(series.array.__arrow_array__())
-    kind = str(series.dtype)
-    if kind == "category" and not _is_text(series.cat.categories):  # taken as what they are
-        import pandas
-
-        categories = pandas.array(series.cat.categories)
-        cells = categories.take(series.cat.codes.to_numpy(), allow_fill=True)
-        return _exact_array(pandas.Series(cells))
     if kind.startswith("period"):  # days, months, quarters: as the moment they begin
         return series.dt.to_timestamp().to_numpy()
-    if kind in ("str", "string", "category") or (kind == "object" and _is_text(series)):
-        codes, levels = series.factorize()
-        return Factored(codes, object_cells(np.asarray(levels, dtype=object).tolist()))
+    if kind in ("str", "string", "object", "category"):
+        cells = series.cat.categories if kind == "category" else series
+        if infer_dtype(cells, skipna=True) == "string":
+            codes, levels = series.factorize()
+            return Factored(codes, object_cells(np.asarray(levels, dtype=object)))
     array = series.to_numpy()
-    is_rounded = array.dtype.kind == "f" and not any(
-        word in kind.lower() for word in ("float", "double")
-    )
-    if is_rounded and (np.abs(array) >= EXACT).any():  # false for NaN
-        return object_cells(series.astype(object).to_numpy(dtype=object))
-    return array
-
-
-def _is_text(cells: Any) -> bool:
-    """Whether the cells of a pandas column, or its categories, are text or missing."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and pandas.api.types.infer_dtype(cells, skipna=True) == "string"
+    is_whole = array.dtype.kind == "f" and kind.lower().lstrip("u").startswith("int")
+    is_rounded = is_whole and (np.abs(array) >= EXACT).any()
+    return object_cells(series.astype(object)) if is_rounded or kind == "category" else array

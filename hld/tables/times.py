@@ -30,16 +30,13 @@ one that is no level is looked up as the time that it stands for, such as 31.01.
 """
 
 import datetime
-import functools
-import math
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from hld.tables.factored import object_cells
+from hld.tables.factored import Factored, object_cells
 
 TIMES = ("date", "duration", "time")
 EPOCH, DAY = datetime.datetime(1970, 1, 1), 86_400
@@ -62,51 +59,41 @@ def time_kind(values: Any) -> str | None:
 
     Texts are if all of them stand for such, and there are two different ones (`hld.tables.times`).
     """
-    kind = values.dtype.kind
-    if kind in "Mm":
-        return "date" if kind == "M" else "duration"
-    cells = getattr(values, "levels", values).tolist() if kind in "OU" else []
-    # an empty text is missing; floats are missing if they are NaN, and no times otherwise
-    cells = [cell for cell in cells if not isinstance(cell, str) or cell]
-    types = {type(cell) for cell in cells if not isinstance(cell, (type(None), float, np.floating))}
-    types = {one for one in types if one.__name__ not in ("NaTType", "NAType")}
-    if not types or any(isinstance(cell, (float, np.floating)) and cell == cell for cell in cells):
-        return None
-    if all(issubclass(one, str) for one in types):
-        texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
-        # the first one is most often enough to tell
-        return text_kind(texts) if text_kind(texts[:1] * 2) else None
-    return next(
-        (name for name, known in _OF.items() if all(issubclass(one, known) for one in types)), None
-    )
+    if values.dtype.kind in "Mm":
+        return "date" if values.dtype.kind == "M" else "duration"
+    cells = getattr(values, "levels", values).tolist() if values.dtype.kind in "OU" else []
+    first = next((cell for cell in cells if not is_empty(cell)), None)  # most often enough to tell
+    if isinstance(first, str):
+        if text_kind([first, first]) is None:
+            return None
+        texts = dict.fromkeys(cell for cell in cells if not is_empty(cell))
+        return text_kind([*texts]) if all(isinstance(text, str) for text in texts) else None
+    for kind, types in _OF.items():
+        if isinstance(first, types):
+            return kind if all(isinstance(one, types) or is_empty(one) for one in cells) else None
+    return None
 
 
-def as_seconds(values: np.ndarray, kind: str) -> Any:
+def as_seconds(values: Any, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """(N,) seconds of a column of times, NaN where missing; (N,) flags of cells that are no such times."""
+    if isinstance(values, Factored):
+        seconds, odd = as_seconds(values.levels, kind)
+        return values.spread(seconds, np.nan), values.spread(odd, False)
     code = values.dtype.kind
     if code in "Mm" and (code == "M") == (kind == "date"):
         return _counted_seconds(values), np.zeros(len(values), dtype=bool)
     seconds, odd = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
-    read = functools.cache(lambda text: seconds_of_text(text, kind))
     for i, cell in enumerate(values.tolist() if code in "OU" else values):
-        found = read(cell) if isinstance(cell, str) else _seconds_of(cell, kind)
-        if found is not None:
-            seconds[i] = found
-        elif not isinstance(cell, str) or cell:
-            odd[i] = not is_missing(cell)
+        if not is_empty(cell):
+            found = _seconds_of(cell, kind)
+            seconds[i], odd[i] = (np.nan, True) if found is None else (found, False)
     return seconds, odd
 
 
 def from_seconds(seconds: float, kind: str) -> Any:
-    """The Python object for a number of seconds, not before it; text where Python has no such date."""
+    """The Python object for a number of seconds, to the microsecond; text where Python has no such date."""
     try:
-        whole = math.floor(seconds)
-        micros = round(
-            (seconds - whole) * 1e6
-        )  # 4.463 is no double: the nearest one is a little more
-        step = datetime.timedelta(seconds=whole, microseconds=micros)
-        if step.total_seconds() < seconds:
-            step = datetime.timedelta(seconds=whole, microseconds=micros + 1)
+        step = datetime.timedelta(seconds=seconds)
         if kind == "duration":
             return step
         moment = EPOCH + step
@@ -131,17 +118,17 @@ def times_as_objects(values: Any) -> np.ndarray:
 
 
 def _counted_seconds(values: np.ndarray) -> np.ndarray:
-    """Seconds of an array of NumPy's dates or durations, NaN where these have no unit."""
-    if np.datetime_data(values.dtype)[0] == "generic":
-        return np.full(values.shape, np.nan)
+    """Seconds of an array of NumPy's dates or durations."""
     if values.dtype.kind == "M":
         values = values - np.datetime64(0, "s")
     return np.asarray(values / np.timedelta64(1, "s"), dtype=np.float64)
 
 
 def _seconds_of(cell: Any, kind: str) -> float | None:
-    """Seconds of one cell, None if it is no such time or missing."""
-    if not isinstance(cell, _OF[kind]) or is_missing(cell):
+    """Seconds of one cell, None if it is no such time."""
+    if isinstance(cell, str):
+        return seconds_of_text(cell, kind)
+    if not isinstance(cell, _OF[kind]):
         return None
     if isinstance(cell, (np.datetime64, np.timedelta64)):
         return float(_counted_seconds(np.array([cell]))[0])
@@ -160,10 +147,17 @@ def is_missing(cell: Any) -> bool:
         return True
     try:
         return bool(cell != cell)
-    except (TypeError, ValueError):  # pandas.NA answers with NA, which is not a truth
+    except (
+        TypeError,
+        ValueError,
+        ArithmeticError,
+    ):  # pandas.NA answers with NA, which is not a truth
         return type(cell).__name__ == "NAType"
-    except ArithmeticError:  # a decimal that signals that it is none
-        return isinstance(cell, Decimal)
+
+
+def is_empty(cell: Any) -> bool:
+    """Whether a cell is missing, or a text, or bytes, without a letter."""
+    return not cell if isinstance(cell, (str, bytes)) else is_missing(cell)
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,6 @@ CLOSE = 1e-6  # of a unit
 LARGEST = 2.0**40
 WIDEST = 2.0**64  # of columns of integers
 LAST = np.finfo(np.float64).max
-HUGE = 2.0**1000  # from here on differences of values, and slopes, may be beyond the doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,19 +87,18 @@ def _quantiles(numbers: np.ndarray, unit: float) -> np.ndarray:
         0, len(numbers) - 1, 1 + int(np.clip(len(numbers) // ROWS_PER_KNOT, 1, GRID))
     )
     kept = numbers[np.floor(knots + 0.5).astype(int)]
-    between = _on_lines(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(kept)), kept)
+    between = np.interp(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(kept)), kept)
     return between if unit == UNROUNDED or len(kept) > GRID else np.round(between / unit) * unit
 
 
-def _on_lines(x: np.ndarray, knots: np.ndarray, values: np.ndarray) -> Any:
-    """Piecewise linear interpolation between ascending values, also where their differences are beyond doubles."""
-    scale = _scale(values)
-    return np.clip(np.interp(x, knots, values * scale) / scale, values[0], values[-1])
+def steps(numbers: Any, unit: float) -> Any:
+    """Numbers in units."""
+    return numbers / unit if unit >= 1 else numbers * np.round(1 / unit)
 
 
-def _scale(values: np.ndarray) -> float:
-    """A power of two by which values are multiplied so that no slope between them overflows: 1 but for huge ones."""
-    return 1.0 if np.abs(values).max() < HUGE else 2.0**-16
+def of_steps(counts: Any, unit: float) -> Any:
+    """Whole numbers of units as numbers, as near to the decimal text as doubles are."""
+    return counts * unit if unit >= 1 else counts / np.round(1 / unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +112,7 @@ class Grid:
 
     def below(self, x: ArrayLike) -> np.ndarray:
         """F(x) = P(X < x) of numbers of any shape."""
-        scale = _scale(self.quantiles)
-        x, quantiles = np.asarray(x, dtype=np.float64) * scale, self.quantiles * scale
+        x, quantiles = np.asarray(x, dtype=np.float64), self.quantiles
         at = np.searchsorted(quantiles, x, side="left")
         upper, lower = quantiles[np.minimum(at, GRID)], quantiles[np.maximum(at - 1, 0)]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -127,25 +124,17 @@ class Grid:
         x = math.nextafter(x, math.inf) if above else x
         if self.unit == UNROUNDED or abs(x) >= LARGEST:
             return float(x)
-        steps = self.steps(x)
-        near = np.round(steps)
-        if above and abs(steps - near) < CLOSE:
-            return float(self.of_steps(near + 1))
-        return float(self.of_steps(np.ceil(steps - CLOSE)))
-
-    def steps(self, x: Any) -> Any:
-        """Numbers in units."""
-        return x / self.unit if self.unit >= 1 else x * np.round(1 / self.unit)
-
-    def of_steps(self, steps: Any) -> Any:
-        """Whole numbers of units as numbers, as near to the decimal text as doubles are."""
-        return steps * self.unit if self.unit >= 1 else steps / np.round(1 / self.unit)
+        count = steps(x, self.unit)
+        near = np.round(count)
+        if above and abs(count - near) < CLOSE:
+            return float(of_steps(near + 1, self.unit))
+        return float(of_steps(np.ceil(count - CLOSE), self.unit))
 
     def shares(self, marks: np.ndarray) -> np.ndarray:
         """Shares of a bin [m_0, m_n) that its parts [m_k, m_k+1) have."""
         F = self.below(self.starts(marks))
         if F[-1] <= F[0]:
-            F = np.minimum(self.starts(marks), LAST) * _scale(self.quantiles)
+            F = np.minimum(self.starts(marks), LAST)
         return np.diff(F) / (F[-1] - F[0]) if len(F) > 2 else np.ones(1)
 
     def starts(self, marks: ArrayLike) -> np.ndarray:
@@ -153,51 +142,38 @@ class Grid:
         marks = np.asarray(marks, dtype=np.float64)
         if self.unit == UNROUNDED:
             return marks
-        nearest = self.of_steps(np.ceil(self.steps(marks) - CLOSE) - 0.5)
-        return np.where(
-            marks > self.high, marks + self.unit, nearest
-        )  # all that are rounded to the largest
+        nearest = of_steps(np.ceil(steps(marks, self.unit) - CLOSE) - 0.5, self.unit)
+        # all numbers are that are rounded to the largest
+        return np.where(marks > self.high, marks + self.unit, nearest)
 
     def draw(self, low: np.ndarray, high: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Numbers in [low, high) from uniforms on [0, 1), all (N,)."""
         starts, ends = self.starts(low), self.starts(high)
         a, b = self.below(starts), self.below(ends)
-        scale = _scale(self.quantiles)
-        first, last = starts * scale, np.minimum(ends, LAST) * scale
-        x = np.where(
-            b > a,
-            _on_lines((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
-            (first + uniforms * (last - first)) / scale,
-        )
+        last = np.minimum(ends, LAST)
+        inside = np.interp((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles)
+        x = np.where(b > a, inside, starts + uniforms * (last - starts))
         x = np.clip(x, low, np.nextafter(high, -np.inf))
         if self.unit == UNROUNDED:
             return x
-        end = np.round(self.steps(high))
+        first, end = steps(low, self.unit), np.round(steps(high, self.unit))
         # the last bin ends just above the largest value, which belongs to it; others end below the first of the next
-        ends_above = (self.of_steps(end) < high) & (np.abs(self.steps(high) - end) < CLOSE)
-        least = np.ceil(self.steps(low) - CLOSE)
-        most = np.where(ends_above, end, np.ceil(self.steps(high) - CLOSE) - 1)
-        return (
-            np.where(most >= least, self.of_steps(np.clip(np.round(self.steps(x)), least, most)), x)
-            + 0.0
-        )  # no -0.0
+        ends_above = (of_steps(end, self.unit) < high) & (
+            np.abs(steps(high, self.unit) - end) < CLOSE
+        )
+        least = np.ceil(first - CLOSE)
+        most = np.where(ends_above, end, np.ceil(steps(high, self.unit) - CLOSE) - 1)
+        rounded = of_steps(np.clip(np.round(steps(x, self.unit)), least, most), self.unit)
+        return np.where(most >= least, rounded, x) + 0.0  # no -0.0
 
 
-def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
-    """A `Grid` for each column with bins, None for the others; uniform in each bin without tables."""
-    found, at = [], 0  # type: ignore[var-annotated]
-    for column in columns:
-        if not is_binned(column):
-            found.append(None)  # type: ignore[arg-type]
-        elif tables is None:
-            marks = np.array([column.low, *column.edges, column.high])
-            found.append(Grid(column.low, column.high, _uniform(marks), UNROUNDED))
-        else:
-            found.append(
-                Grid(column.low, column.high, tables.quantiles[at], float(tables.units[at]))
-            )
-            at += 1
-    return found
+def grids(columns: Any, tables: ValueTables) -> list[Any]:
+    """A `Grid` for each column with bins, None for the others."""
+    known = iter(zip(tables.quantiles, tables.units.tolist(), strict=True))
+    return [
+        Grid(column.low, column.high, *next(known)) if is_binned(column) else None
+        for column in columns
+    ]
 
 
 def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:
@@ -206,33 +182,24 @@ def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:
     Edges lie between training values.  The part of a bin below the first multiple of the column's unit holds no value,
     and a condition that cuts there would give it a share.
     """
-    return tuple(
-        column if grid is None else _drawable(column, grid)
-        for column, grid in zip(columns, grids, strict=True)
-    )
-
-
-def _drawable(column: Any, grid: Grid) -> Any:
-    """One of them."""
-    edges = tuple(grid.cut(edge, False) for edge in column.edges)
-    marks = (column.low, *edges)
-    ascend = all(a < b for a, b in pairwise(marks)) and marks[-1] <= column.high
-    return replace(column, edges=edges) if ascend else column
-
-
-def _uniform(marks: Any) -> np.ndarray:
-    """(65,) quantiles of values that are uniform between marks, as many between each two."""
-    return _on_lines(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(marks)), marks)
+    found = []
+    for column, grid in zip(columns, grids, strict=True):
+        if grid is not None:
+            edges = tuple(grid.cut(edge, False) for edge in column.edges)
+            marks = (column.low, *edges)
+            if all(a < b for a, b in pairwise(marks)) and marks[-1] <= column.high:
+                column = replace(column, edges=edges)
+        found.append(column)
+    return tuple(found)
 
 
 def _unit(numbers: np.ndarray, is_time: bool) -> float:
     """What all numbers are multiples of, as far as doubles tell; 0 for none of the known units."""
-    if np.abs(numbers).max() >= LARGEST:  # too large for fractions
-        is_whole = np.abs(numbers).max() <= WIDEST and np.array_equal(np.round(numbers), numbers)
+    largest = np.abs(numbers).max()
+    if largest >= LARGEST:  # too large for fractions
+        is_whole = largest <= WIDEST and np.array_equal(np.round(numbers), numbers)
         return 1.0 if is_whole and not is_time else UNROUNDED
     for unit in (LONG_UNITS if is_time else ()) + UNITS:
-        steps = numbers / unit if unit >= 1 else numbers * np.round(1 / unit)
-        rounded = np.round(steps)
-        if np.array_equal(rounded * unit if unit >= 1 else rounded / np.round(1 / unit), numbers):
+        if np.array_equal(of_steps(np.round(steps(numbers, unit)), unit), numbers):
             return unit
     return UNROUNDED

@@ -47,7 +47,7 @@ from hld.references.holes import HolePatterns
 from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.testing.calibration import Settings, calibrate, usual_missing
 from hld.testing.planning.power import Planner
-from hld.testing.row_batches import judge_rows
+from hld.testing.row_batches import holed_laws, judge_rows
 from hld.testing.summaries.summary import BatchSummary
 from hld.testing.summaries.summing import summarize_rows, test_fingerprint
 from hld.testing.summed_batch import judge_summary, judge_with_holes
@@ -69,6 +69,7 @@ from pcircuit.inference.densities import bounded
 from pcircuit.inference.unit_likelihoods import check_nodes
 
 if TYPE_CHECKING:
+    from hld.references.available import Shown
     from hld.testing.calibration import Calibration
     from hld.testing.planning.power import Detectable
     from hld.testing.row_sums import RowSums
@@ -133,8 +134,10 @@ class HLDTest:
         What the test looks at in a row: likelihoods of the nodes and, with the metric "score", features of the score.
     mean, stds : (m,) float arrays
         Means and standard deviations of these under the reference: more than m numbers with the metric "score".
+    null, reference, missing, num_train, tolerance : str, str, str, int or None, float
+        The options; `missing` is the one that was chosen where it was left open, `num_train` the n of the null.
     settings, calibration : Settings, Calibration
-        The options, also as attributes `null`, `reference`, `missing`, `num_train` and `tolerance`; metrics and null.
+        The options together with the seed; metrics and null.
     metric_names : tuple of str
         The metrics, in the order of `HLDResult.pvalues`.
     round_offs, are_constant : (q,) float array, (q,) bool array
@@ -322,25 +325,11 @@ class HLDTest:
         Raises
         ------
         TypeError, ValueError
-            If `mean` is not (m,) or not finite, `num_samples` is not a whole number of at least 1, or `alpha` is not in
-            (0, 1).
+            If an argument is none of these.
         """
-        expected = (
-            f"{len(self.nodes)} mean likelihoods, finite numbers of at least 0, one for each node"
-        )
-        if self.vectors.features is not None:
-            expected = f"{len(self.mean)} finite numbers, `test.vectors.mean(rows)`"
-        mean = check_numbers(
-            mean,
-            "mean",
-            expected,
-            self.mean.shape,
-            least=0 if self.vectors.features is None else None,
-        )
-        T, alpha = (
-            check_whole_number(num_samples, "num_samples", 1),
-            check_fraction(alpha, "alpha"),
-        )
+        expected = f"{len(self.mean)} finite numbers such as `test.vectors.mean(rows)`"
+        mean = check_numbers(mean, "mean", expected, self.mean.shape)
+        T, alpha = check_whole_number(num_samples, "num_samples", 1), check_fraction(alpha, "alpha")
         num_missing = check_whole_number(num_missing, "num_missing", 0)
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
@@ -510,6 +499,10 @@ class HLDTest:
         that; the law of a constant is a law of zeros, under which the last digit of a sum would be a shift.
         """
         return np.asarray(self.round_offs * np.where(self.are_constant, T, 1))
+
+    def laws_with_holes(self, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
+        """The law of each metric for what a batch shows, with weights g (size,): see `hld.testing.row_batches`."""
+        return holed_laws(self, batch, g)
 
     @cached_property
     def fingerprint(self) -> str:

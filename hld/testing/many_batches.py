@@ -11,7 +11,7 @@ It holds for independent batches, and under the positive dependence that a share
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -94,10 +94,11 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
     if not callable(test):
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
     # of a mapping the names would be tested, and of a table the columns
-    if isinstance(batches, Mapping) or hasattr(batches, "columns"):
+    is_one = isinstance(batches, Mapping) or hasattr(batches, "columns")
+    if is_one or not isinstance(batches, Iterable):
         raise TypeError(
-            f"`batches` must be a sequence of batches, found one {type(batches).__name__}: give its "
-            "parts, such as `list(batches.values())`"
+            f"`batches` must be a sequence of batches, found one {type(batches).__name__}: give batches, "
+            "such as `list(batches.values())`"
         )
     batches = list(batches)
     if not batches:

@@ -33,9 +33,10 @@ from hld.testing.verdict import verdict
 from hld.witnesses.result import HLDResult
 from pcircuit.evidence import is_missing
 
+MOST_HOLED = 64  # batches with holes whose laws are remembered
+
 OwnPvalues: TypeAlias = Callable[[np.ndarray], tuple[Any, ...]]
 Check: TypeAlias = Callable[[PValue, np.ndarray], PValue]
-MOST_HOLED = 64  # batches with holes whose laws are remembered
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ def compared(test: Any, batch: Shown) -> Comparison:
     g = weights(batch, counts, kept.num_rows)
     return Comparison(
         g * (batch.means - parts.mean),
-        HoledNull(_holed_laws(test, batch, g), parts.null),
+        HoledNull(holed_laws(test, batch, g), parts.null),
         row_factors(g, batch.counts, T, counts, kept.num_rows),
         g[: len(test.nodes)],
     )
@@ -168,37 +169,37 @@ def _held(kept: Any, batch: Shown, vectors: np.ndarray) -> np.ndarray:
     return np.divide(squares @ each, total, out=np.full(len(total), float(k)), where=total > 0)
 
 
-def _holed_laws(test: Any, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
-    """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider.
+def holed_laws(test: Any, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
+    """The laws of a batch with holes; some are remembered, by all that they depend on."""
+    known = test.calibration.holed_laws
+    key = batch.num_rows, hashlib.sha256(batch.pairs.tobytes() + g.tobytes()).digest()
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _made_laws(test, batch, g)
+        for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion
+            known.pop(oldest, None)
+    return found
 
-    They depend on how many rows show which nodes, and on nothing else of the batch, so some are remembered.
-    """
+
+def _made_laws(test: Any, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
+    """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider."""
     parts, kept, laws = test.calibration, test.calibration.kept, test.calibration.null.laws
     if not len(kept.covariance) or not len(batch.pairs):
         return tuple(
             law if keeps_apart(metric, test.vectors) else None
             for law, metric in zip(laws, parts.metrics, strict=True)
         )
-    known = parts.holed_laws
-    key = batch.num_rows, hashlib.sha256(batch.pairs.tobytes()).digest()
-    found = known.get(key)
-    if found is None:
-        m, k = len(test.nodes), kept.num_rows
-        shared = kept.shared[:m, :m] if kept.has_holes else 1 / k
-        own = kept.covariance[:m, :m] * correlations(batch.part(m), g[:m], shared, k)
-        found = known[key] = tuple(
-            # features are shown by the same rows, and have the law that they have without holes
-            law
-            if (seen_by(metric)[1].start or 0) >= m
-            # corrected for T as without holes
-            else replace(
-                limit_law(through(seen_by(metric)[0], own)), excess=law.excess, _prepared={}
-            )
-            for law, metric in zip(laws, parts.metrics, strict=True)
-        )
-        for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion
-            known.pop(oldest, None)
-    return found
+    m, k = len(test.nodes), kept.num_rows
+    shared = kept.shared[:m, :m] if kept.has_holes else 1 / k
+    own = kept.covariance[:m, :m] * correlations(batch.part(m), g[:m], shared, k)
+    return tuple(
+        # features are shown by the same rows, and have the law that they have without holes
+        law
+        if (seen_by(metric)[1].start or 0) >= m
+        # corrected for T as without holes
+        else replace(limit_law(through(seen_by(metric)[0], own)), excess=law.excess, _prepared={})
+        for law, metric in zip(laws, parts.metrics, strict=True)
+    )
 
 
 def row_factors(g: np.ndarray, own: np.ndarray, T: int, counts: np.ndarray, k: int) -> np.ndarray:

@@ -376,7 +376,7 @@ class HLDResult(OfColumns):
         return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), columns, count)
 
     def _repr_html_(self) -> Any:
-        from hld.answers.html import notebook_view
+        from hld.answers.reports import notebook_view
 
         return notebook_view(self)
 

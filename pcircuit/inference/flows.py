@@ -58,13 +58,15 @@ from pcircuit.arguments import Evidence, Floats, Ints, check_choice
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range, row_weights
 from pcircuit.inference.densities import AtRows, by_blocks, statistics_of
-from pcircuit.inference.likelihood import DTYPES, log_root, tiny_circuit, upward, upward_seconds
+from pcircuit.inference.likelihood import DTYPES, log_root, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
-from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels import engine
+from pcircuit.kernels.em_steps import complete, slices_of
+from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.kernels.packed import Packed, num_inputs, table_rows
 from pcircuit.kernels.packing import pack, packed_as, with_parameters
-from pcircuit.kernels.programs import TILE_ROWS, Program, flows
+from pcircuit.kernels.programs import Program, flows
 from pcircuit.kernels.tile import MOST_CATEGORIES, free_work, groups
 
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
@@ -202,7 +204,7 @@ def expected_flows(
         return density_flows(circuit, values, row_weights(weights, len(values)), n_jobs)
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     checked = row_weights(weights, len(rows))
-    in_numpy = flows_in_numpy(circuit, FLOWS, flow_seconds(circuit, len(rows)))
+    in_numpy = flows_in_numpy(circuit, flow_seconds(circuit, len(rows)))
     packed, free = packed_as(circuit, dtype), []
     if not in_numpy and packed.weights.itemsize * flows(packed).units * TILE_ROWS <= LAST_CACHE:
         free = free_work(circuit, "flow_work")
@@ -220,7 +222,7 @@ def density_flows(
     Shapes: values (N, V), weights (N,).
     """
     seconds = passes * flow_seconds(circuit, len(values))
-    in_numpy = flows_in_numpy(circuit, FLOWS, seconds)
+    in_numpy = flows_in_numpy(circuit, seconds)
 
     def of_block(block: AtRows) -> tuple[Floats, Floats, float]:
         counted = weights[block.rows]
@@ -306,16 +308,10 @@ def flow_seconds(circuit: Circuit, num_rows: int) -> float:
     return PASSES * upward_seconds(circuit, num_rows)
 
 
-def flows_in_numpy(circuit: Circuit, kernels: Kernels, seconds: float) -> bool:
+def flows_in_numpy(circuit: Circuit, seconds: float) -> bool:
     """Whether NumPy does a job of so many seconds; see `evaluated_in_numpy`."""
     too_many = max(circuit.num_categories) > MOST_CATEGORIES
-    return circuit.num_regions == 1 or too_many or kernels.in_numpy(seconds)
-
-
-FLOWS = Kernels(
-    "expected flows",
-    lambda: expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=np.int64)),
-)
+    return circuit.num_regions == 1 or too_many or engine.in_numpy(seconds)
 
 
 class Sums(NamedTuple):
@@ -399,10 +395,10 @@ def _rows_in_numpy(
 def _complete(packed: Packed, whole: Sums, in_numpy: bool) -> Floats:
     """Give edge flows, in place, their factor; returns input flows, missing values spread over the categories."""
     if not in_numpy:
-        from pcircuit.kernels.em_steps import complete, slices_of
-
         inputs = np.empty(int(num_inputs(packed) @ packed.categories))
-        complete(whole.counts, packed.tables, slices_of(packed)[0][0], inputs)
+        slices = slices_of(packed)[0][0]
+        arrays = whole.counts, packed.tables, slices, inputs
+        engine.kernel(complete, arrays, len(slices) // 3)()
         with np.errstate(over="ignore", invalid="ignore"):  # is found by `accumulate`
             np.multiply(whole.edges, packed.weights, out=whole.edges)
         return inputs
@@ -447,29 +443,27 @@ def _split(
 ) -> list[Floats]:
     """Views of flat edge and input flows, one per region; inputs are stored variable by variable."""
     E = len(edges)
+    sizes = [
+        region.num_units * (region.leaves.num_statistics + missing_columns)
+        for region in circuit.inputs
+    ]
     return [
         inputs[part.start - E : part.stop - E] if region.is_input else edges[part]
-        for region, part in zip(
-            circuit.regions, region_slices(circuit, missing_columns), strict=True
-        )
+        for region, part in zip(circuit.regions, region_slices(circuit, sizes), strict=True)
     ]
 
 
-def region_slices(circuit: Circuit, missing_columns: int = 0) -> list[slice]:
-    """Where the parameters of each region are among all edges and inputs."""
+def region_slices(circuit: Circuit, leaf_sizes: list[int] | None = None) -> list[slice]:
+    """Where the parameters of each region are among all edges and inputs, of which a leaf has so many numbers."""
+    if leaf_sizes is None:
+        leaf_sizes = [one.num_units * one.leaves.num_statistics for one in circuit.inputs]
+    sizes = [region.num_weights for region in circuit.regions if not region.is_input]
+    ends = np.cumsum([*sizes, *leaf_sizes]).tolist()
     leaves = circuit.vtree.leaf_of()
     inner = np.setdiff1d(np.arange(circuit.num_regions), leaves)
-    parts: list[Any] = [None] * circuit.num_regions
-    end = 0
-    for r in [*inner.tolist(), *leaves.tolist()]:
-        region, start = circuit.regions[r], end
-        end += (
-            region.num_units * (region.leaves.num_statistics + missing_columns)
-            if region.is_input
-            else region.num_weights
-        )
-        parts[r] = slice(start, end)
-    return parts
+    slices = map(slice, [0, *ends[:-1]], ends)
+    places = dict(zip([*inner.tolist(), *leaves.tolist()], slices, strict=True))
+    return [places[r] for r in range(circuit.num_regions)]
 
 
 def downward(

@@ -47,15 +47,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Evidence, Floats, Ints, check_choice
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_circuit, plain
+from pcircuit.circuit import Circuit, Mixture, check_circuit, plain
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import log_of, log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
-from pcircuit.kernels.engine import Kernels, numpy_seconds
+from pcircuit.kernels.engine import in_numpy, numpy_seconds
+from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.kernels.packed import FIRST_CHILD, Packed, table_of
 from pcircuit.kernels.packing import pack, packed_as
-from pcircuit.kernels.programs import TILE_ROWS, evaluation
+from pcircuit.kernels.programs import evaluation
 from pcircuit.kernels.rescaling import (
     LAST_HERE,
     LIFT_HERE,
@@ -66,7 +67,6 @@ from pcircuit.kernels.rescaling import (
     limits_of,
 )
 from pcircuit.kernels.tile import MOST_CATEGORIES, drop_work, free_work, groups
-from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the L2 cache
 CHUNK_WORK = 2**23  # units and weights times rows of one thread's unit of work: about a millisecond
@@ -270,7 +270,7 @@ def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
         circuit.num_regions == 1
         or max(circuit.num_categories) > MOST_CATEGORIES
         or may_overflow(circuit)
-        or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
+        or in_numpy(upward_seconds(circuit, num_rows))
     )
 
 
@@ -278,23 +278,6 @@ def upward_seconds(circuit: Circuit, num_rows: int) -> float:
     """About what NumPy takes for one upward pass."""
     row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
     return numpy_seconds(circuit.num_regions, row, num_rows)
-
-
-def tiny_circuit() -> Circuit:
-    """A circuit on which kernels are compiled: they do not depend on it."""
-    return Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[0.5, 0.5]]),
-            InputRegion(1, [[0.2, 0.3, 0.5]]),
-            InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
-
-
-EVALUATION = Kernels(
-    "likelihoods", lambda: log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=np.int64))
-)
 
 
 def _root_of_block(circuit: Circuit, packed: Packed, data: Evidence, result: Floats) -> Bools:

@@ -170,23 +170,25 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
            [-0.25]])
     """
     check_circuit(circuit)
+    places, P = _score_slices(circuit)
+    matrix: Any = None
+    width = P
+    if directions is not None:
+        width, matrix = _checked_directions(directions, P)
     if not circuit.is_categorical:
         blocks = _of_densities(circuit, check_values(circuit, data), 1)
         if directions is not None:
-            P = _score_slices(circuit)[1]
-            matrix = _checked_directions(directions, P)[1]
             blocks = (block @ matrix for block in blocks)
         return np.concatenate(list(blocks))
-    rows, parts = as_integer_table(circuit, data), region_slices(circuit)
-    P = max(part.stop for part in parts)
-    width, directions = (P, None) if directions is None else _checked_directions(directions, P)
+    rows = as_integer_table(circuit, data)
     refuse_out_of_range(circuit, rows)
     result = np.zeros((len(rows), width))
-    groups = [] if directions is None else _groups(parts, directions)
-    widest = max(part.stop - part.start for part in parts)
+    groups = [] if directions is None else _groups(places, matrix)
+    widest = max(part.stop - part.start for part in places)
     step = 1 if may_overflow(circuit) else max(1, min(BLOCK_ROWS, BLOCK_VALUES // widest))
     for start in range(0, len(rows), step):
-        _add_block(circuit, rows[start : start + step], parts, groups, result[start : start + step])
+        block = rows[start : start + step]
+        _add_block(circuit, block, places, groups, result[start : start + step])
     return result
 
 
@@ -223,11 +225,10 @@ def _add_block(
     result: Floats,
 ) -> None:
     """Scores of a block of rows, or their products with the directions of groups of regions, into zeros."""
-    unit, parameters = _units(circuit)
     waiting, left = [], iter(groups)
     last, directions = next(left, (-1, None))
     for r, flows in flows_of_rows(circuit, rows):
-        centred = _centred(circuit.regions[r], flows, unit[parts[r]], parameters[parts[r]])
+        centred = _centred(circuit.regions[r], flows)
         if directions is None:
             result[:, parts[r]] = centred.T
             continue
@@ -237,49 +238,49 @@ def _add_block(
             waiting, (last, directions) = [], next(left, (-1, None))
 
 
-def _centred(region: Any, flows: Floats, unit: Ints, parameters: Floats) -> Floats:
+def _centred(region: Any, flows: Floats) -> Floats:
     """Flows (P, N) less those of their units times the parameters."""
     if not region.is_sparse:
+        parameters = region.probs if region.is_input else region.weights
         table = flows.reshape(region.num_units, -1, flows.shape[1])
-        of_units = table.sum(axis=1, keepdims=True)
-        centred: Floats = table - of_units * parameters.reshape(region.num_units, -1, 1)
+        centred: Floats = table - table.sum(axis=1, keepdims=True) * parameters[:, :, None]
         return centred.reshape(flows.shape)
-    totals = np.zeros((region.num_units, flows.shape[1]))
-    unit = unit - unit[:1]
+    unit, totals = _rows_of(region), np.zeros((region.num_units, flows.shape[1]))
     np.add.at(totals, unit, flows)
-    return np.asarray(flows - totals[unit] * parameters[:, None])
+    return np.asarray(flows - totals[unit] * region.weights.data[:, None])
 
 
 def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Floats]]:
     """Expected uses of the parameters of each region by each row; shapes rows (N, V)."""
-    if may_overflow(circuit):
-        suspect, found = np.ones(len(rows), dtype=bool), None
-    else:
+    for r, flows in _used(circuit, rows):
+        region = circuit.regions[r]
+        if region.is_input:
+            flows = _input_flows(region, rows[:, region.variable].astype(np.int64), flows)
+        yield r, flows
+
+
+def _used(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Floats]]:
+    """Yield each region, the root first, with the flows (edges, N) of its weights, or (K, N) of its inputs."""
+    N, found = len(rows), None
+    suspect = np.ones(N, dtype=bool)
+    if not may_overflow(circuit):
         shown, products, _, suspect = upward(circuit, rows)
-        found = _of_rows(circuit, rows, np.where(suspect, 0.0, 1.0), shown, products)
+        found = handed_down(circuit, np.where(suspect, 0.0, 1.0), shown, products)
     again = [
         (n, log_flows(circuit, rows[n : n + 1], np.ones(1))[0])
         for n in np.flatnonzero(suspect).tolist()
     ]
-    parts = region_slices(circuit)
     for r in range(circuit.num_regions - 1, -1, -1):
-        size = parts[r].stop - parts[r].start
-        flows = np.zeros((size, len(rows))) if found is None else next(found)
-        for n, counts in again:
-            flows[:, n] = circuit.regions[r].stored(counts[r])
-        yield r, flows
-
-
-def _of_rows(
-    circuit: Circuit, rows: Evidence, weights: Floats, shown: list[Floats], products: list[Any]
-) -> Iterator[Floats]:
-    """Yield the flows of each region, (its parameters, N), from the root down, after `upward`."""
-    for r, flow in handed_down(circuit, weights, shown, products):
         region = circuit.regions[r]
-        if region.is_input:
-            yield _input_flows(region, rows[:, region.variable].astype(np.int64), flow)
+        if found is None:
+            flows = np.zeros((region.num_units if region.is_input else region.num_weights, N))
         else:
-            yield _edge_flows(region, flow, products[r])
+            flows = next(found)[1]
+            flows = flows.copy() if region.is_input else _edge_flows(region, flows, products[r])
+        for n, counts in again:
+            own = counts[r]
+            flows[:, n] = own.sum(axis=1) if region.is_input else region.stored(own)
+        yield r, flows
 
 
 def _of_densities(circuit: Circuit, values: Floats, n_jobs: int | None) -> Iterator[Floats]:
@@ -287,71 +288,43 @@ def _of_densities(circuit: Circuit, values: Floats, n_jobs: int | None) -> Itera
     places, P = _score_slices(circuit)
 
     def of_block(block: AtRows) -> Floats:
-        result, there = np.zeros((len(block.codes), P)), block.circuit
-        shown, products, _, suspect = upward(there, block.codes)
-        weights = np.where(suspect, 0.0, 1.0)
-        for r, flow in handed_down(there, weights, shown, products):
+        result = np.zeros((len(block.codes), P))
+        for r, flows in _used(block.circuit, block.codes):
             region = circuit.regions[r]
             if region.is_input:
-                _add_leaf_scores(result[:, places[r]], region, block, slice(None), flow)
+                gradients = region.leaves.scores(block.values[:, region.variable])
+                result[:, places[r]] = (flows.T[:, :, None] * gradients).reshape(len(result), -1)
             else:
-                edges = _edge_flows(region, flow, products[r])
-                result[:, places[r]] = _centred_edges(region, edges).T
-        for n in np.flatnonzero(suspect).tolist():
-            counts = log_flows(there, block.codes[n : n + 1], np.ones(1))[0]
-            for r, region in enumerate(circuit.regions):
-                if region.is_input:
-                    own = slice(n, n + 1)
-                    flow = counts[r].sum(axis=1)[:, None]
-                    _add_leaf_scores(result[own, places[r]], region, block, own, flow)
-                else:
-                    edges = region.stored(counts[r])[:, None]
-                    result[n, places[r]] = _centred_edges(region, edges)[:, 0]
+                result[:, places[r]] = _centred(region, flows).T
         return result
 
     in_numpy = evaluated_in_numpy(circuit, len(values))
     return by_blocks(circuit, values, n_jobs, in_numpy, of_block)
 
 
-def _add_leaf_scores(
-    result: Floats, region: InputRegion, block: AtRows, rows: slice, flow: Floats
-) -> None:
-    """Write flow (K, n) times the gradients of the leaves to result (n, K S)."""
-    gradients = region.leaves.scores(block.values[rows, region.variable])
-    result[:] = (flow.T[:, :, None] * gradients).reshape(len(result), -1)
-
-
-def _centred_edges(region: Any, edges: Floats) -> Floats:
-    """(edges, n) flows of edges less those of their sums times the weights."""
-    weights = region.weights.data if region.is_sparse else region.weights.ravel()
-    sizes = (
-        np.diff(region.weights.indptr)
-        if region.is_sparse
-        else np.full(region.num_units, region.num_products)
-    )
-    return _centred(region, edges, np.repeat(np.arange(region.num_units), sizes), weights)
-
-
 def _score_slices(circuit: Circuit) -> tuple[list[slice], int]:
     """Where the scores of each region are, all edges before all leaves, variable by variable; and their number."""
-    leaves = circuit.vtree.leaf_of().tolist()
-    inner = [r for r, region in enumerate(circuit.regions) if not region.is_input]
-    places: list[Any] = [None] * circuit.num_regions
-    end = 0
-    for r in [*inner, *leaves]:
-        region: Any = circuit.regions[r]
-        one = np.zeros(1)
-        size = region.leaves.scores(one)[0].size if region.is_input else region.num_parameters
-        places[r], end = slice(end, end + size), end + size
-    return places, end
+    one = np.zeros(1)
+    sizes = [
+        region.num_units * region.num_categories or region.leaves.scores(one)[0].size
+        for region in circuit.inputs
+    ]
+    places = region_slices(circuit, sizes)
+    return places, max(part.stop for part in places)
+
+
+def _rows_of(region: Any) -> Ints:
+    """(edges,) the sum of each stored weight."""
+    return np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
 
 
 def _edge_flows(region: Any, ratio: Floats, products: Floats) -> Floats:
     """(edges, N) ratio_k w_kp product_p, without those that a sparse region has not."""
     if region.is_sparse:
-        unit = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
         return np.asarray(
-            ratio[unit] * products[region.weights.indices] * region.weights.data[:, None]
+            ratio[_rows_of(region)]
+            * products[region.weights.indices]
+            * region.weights.data[:, None]
         )
     dense: Floats = ratio[:, None] * region.weights[:, :, None]
     dense *= products

@@ -4,7 +4,7 @@ Each function has a readable twin: `complete` that of flows in `pcircuit.inferen
 `pcircuit.learning.em`, with `kernels.rescaling.with_plan_for`.  The arithmetic is little, but threads that learn at the
 same time, each its own circuit, wait for the interpreter lock wherever Python does it.
 
-`slices` (units, 3) say of each unit where its flows begin, where its parameters begin, and how many there are.
+`slices` (units * 3,) say of each unit where its flows begin, where its parameters begin, and how many there are.
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import Floats, Ints
-from pcircuit.kernels.jit import jit
-from pcircuit.kernels.packed import ARITY, SUMS, WEIGHT, Packed, num_inputs
+from pcircuit.kernels.operations import ONE, THREE, TWO, ZERO
+from pcircuit.kernels.packed import ARITY, SUMS, Packed, num_inputs, weight_rows
 from pcircuit.kernels.rescaling import LIFT_HERE, limits_of
 
 
@@ -27,11 +27,12 @@ def slices_of(packed: Packed) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]
         V, region, least = len(packed.categories), packed.region, 2.0**packed.floors
         variable = np.repeat(np.arange(V), num_inputs(packed))
         sizes = packed.categories[variable]
-        inputs = np.stack([np.cumsum(sizes) - sizes, np.cumsum(sizes + 1) - sizes - 1, sizes])
+        inputs = np.stack(
+            [np.cumsum(sizes) - sizes, np.cumsum(sizes + 1) - sizes - 1, sizes], axis=1
+        )
         owner = np.repeat(np.arange(len(region)), region[:, SUMS])
-        pointers = np.delete(packed.row_pointer, np.cumsum(region[:, SUMS] + 1) - 1)
-        sizes = np.delete(np.diff(packed.row_pointer, append=0), np.cumsum(region[:, SUMS] + 1) - 1)
-        begin = region[owner, WEIGHT] + pointers
+        sizes = np.bincount(weight_rows(packed), minlength=len(owner))
+        begin = np.cumsum(sizes) - sizes
         lifts = np.zeros(len(region), dtype=bool)
         lifts[np.repeat(np.arange(len(region)), region[:, ARITY])[packed.rescale >= LIFT_HERE]] = (
             True
@@ -39,42 +40,41 @@ def slices_of(packed: Packed) -> tuple[tuple[Ints, Floats], tuple[Ints, Floats]]
         smallest = np.where(
             lifts, np.maximum(least[V:], 2.0 ** limits_of(packed).least_weight), least[V:]
         )
-        found = packed.programs["slices"] = (
-            (inputs.T.copy(), np.stack([0.0 * variable, least[variable]], axis=1)),
-            (
-                np.stack([begin, begin, sizes], axis=1),
-                np.stack([np.where(lifts, -1.0, 0.0), smallest], axis=1)[owner],
-            ),
+        sums = np.stack([begin, begin, sizes], axis=1)
+        between = (
+            np.stack([0.0 * variable, least[variable]], axis=1),
+            np.stack([np.where(lifts, -1.0, 0.0), smallest], axis=1)[owner],
+        )
+        found = packed.programs["slices"] = tuple(
+            (part.astype(np.uint64).ravel(), limits.ravel())
+            for part, limits in zip((inputs, sums), between, strict=True)
         )
     return found
 
 
-@jit
-def complete(counts, tables, slices, inputs):
+def complete(counts, tables, slices, inputs, units):
     """Fill `inputs` with `counts` without the missing columns, which are spread over the categories."""
-    for i in range(len(slices)):
-        target, start, C = slices[i, 0], slices[i, 1], slices[i, 2]
+    for i in range(ZERO, THREE * units, THREE):
+        target, start, C = slices[i], slices[i + ONE], slices[i + TWO]
         missing, total = counts[start + C], tables[start + C]
         part = missing / total if missing > 0.0 and total > 0.0 else 0.0
         for c in range(C):
             inputs[target + c] = counts[start + c] + part * tables[start + c]
 
 
-@jit
-def share(flows, old, slices, between, pseudocount, new):
-    """Fill `new` with shares of the flow; without flow and pseudocount units keep `old`.  False if one is `between`."""
-    allowed = True
-    for i in range(len(slices)):
-        f, start, size = slices[i, 0], slices[i, 1], slices[i, 2]
+def share(flows, old, slices, between, new, broken, units, pseudocount):
+    """Fill `new` with shares of the flow, where there is none with `old`.  `broken` if one is `between`."""
+    for i in range(units):
+        j = THREE * i
+        f, start, size = slices[j], slices[j + ONE], slices[j + TWO]
         total = pseudocount
         for j in range(size):
             total += flows[f + j]
         more, factor = pseudocount / size, 1.0 / total if total > 0.0 else 0.0
-        above, below = between[i, 0], between[i, 1]
-        count = 0  # counting runs in vector lanes, a search for the smallest does not
+        above, below = between[TWO * i], between[TWO * i + ONE]
+        found = 0  # counting runs in vector lanes, a search for the smallest does not
         for j in range(size):
             x = (flows[f + j] + more) * factor if total > 0.0 else old[start + j]
             new[start + j] = x
-            count += (x > above) & (x < below)
-        allowed = allowed and count == 0
-    return allowed
+            found += (x > above) & (x < below)
+        broken[ZERO] += found

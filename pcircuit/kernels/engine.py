@@ -18,15 +18,15 @@ lose much.  Sixty cost NumPy about what importing Numba and reading its cache co
 The compiler has locks.  A process forks only while no thread is inside it, so that no child inherits one that is held.
 """
 
-import importlib
 import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from pcircuit.arguments import shown
@@ -36,13 +36,10 @@ AUTO, NUMPY, NUMBA = ENGINES = ("auto", "numpy", "numba")
 SMALL_JOB = 0.03
 REGION_SECONDS = 1.5e-5  # of NumPy, for a region of a block of rows
 BLOCK_ROWS = 1024
-WARM = (  # where the kernels are that a process may need: by name, since rooms above make them
-    ("inference.likelihood", "EVALUATION"),
-    ("learning.em", "EM"),
-)
 logger = logging.getLogger("pcircuit.kernels")
 _within: ContextVar[str | None] = ContextVar("engine", default=None)
-_compiling = threading.RLock()
+compiling = threading.RLock()  # held while Numba is imported, or one of the kernels compiled
+_ready: dict[tuple[Callable[..., Any], bool], Any] = {}  # machine code of functions
 _held: list[Any] = []  # locks, while the process forks
 
 
@@ -76,41 +73,35 @@ def numpy_seconds(num_regions: int, row_seconds: float, num_rows: int) -> float:
     return num_regions * REGION_SECONDS * -(-num_rows // BLOCK_ROWS) + row_seconds * num_rows
 
 
-class Kernels:
-    """The kernels of one kind of job, and a tiny job that needs them all."""
+def in_numpy(seconds: float) -> bool:
+    """Whether NumPy, which takes about so many seconds, does a job."""
+    engine = chosen_engine()
+    return engine == NUMPY or (engine == AUTO and seconds < SMALL_JOB)
 
-    def __init__(self, name: str, tiny_job: Callable[[], object]) -> None:
-        self.name, self._tiny_job, self._is_met = name, tiny_job, False
 
-    def in_numpy(self, seconds: float) -> bool:
-        """Whether NumPy, which takes about so many seconds, does a job; if not, the kernels are ready afterwards."""
-        engine = chosen_engine()
-        if engine == NUMPY or (engine == AUTO and seconds < SMALL_JOB):
-            return True
-        self.make_ready()
-        return False
+def kernel(function: Callable[..., Any], arrays: Sequence[Any] = (), *numbers: int) -> Any:
+    """`function` in machine code with its first arguments: arrays, which must be contiguous, and whole numbers."""
+    code = machine_code(function)
+    from pcircuit.kernels.jit import place
 
-    def make_ready(self) -> None:
-        """Compile, or read from Numba's cache, what this process has not met yet."""
-        if self._is_met:
-            return
-        with _compiling:
-            if self._is_met:
-                return
-            self._is_met = True  # the tiny job asks, too
-            started = time.perf_counter()
-            level = logging.INFO if _within.get() is None else logging.DEBUG  # within another one
-            logger.log(
-                level, "kernels for %s: compiling, or reading them from Numba's cache", self.name
-            )
-            try:
-                with engine_set_to(NUMBA):
-                    self._tiny_job()
-            except BaseException:
-                self._is_met = False
-                raise
-            taken = time.perf_counter() - started
-            logger.log(level, "kernels for %s: ready after %.1f s", self.name, taken)
+    bound = partial(code, *map(place, arrays), *numbers)
+    bound.arrays = arrays  # type: ignore[attr-defined]  # so that they are not freed
+    return bound
+
+
+def machine_code(function: Callable[..., Any], *, is_single: bool = False) -> Any:
+    """`function`, maybe for values of float32, compiled or read from Numba's cache at its first use in a process."""
+    key = function, is_single
+    if key not in _ready:
+        with compiling:
+            if key not in _ready:
+                started, name = time.perf_counter(), function.__name__
+                logger.info("kernel %s: compiling, or reading it from Numba's cache", name)
+                from pcircuit.kernels.jit import compiled
+
+                _ready[key] = compiled(function, is_single)
+                logger.info("kernel %s: ready after %.1f s", name, time.perf_counter() - started)
+    return _ready[key]
 
 
 def warm_up(*, report: Callable[[str], object] | None = None) -> None:
@@ -144,11 +135,16 @@ def warm_up(*, report: Callable[[str], object] | None = None) -> None:
         raise TypeError(f"`report` must be a function or None, found {shown(report)}")
     if engine_is_numpy():
         return
-    for module, name in WARM:
-        kernels = getattr(importlib.import_module(f"pcircuit.{module}"), name)
+    from pcircuit.kernels.em_steps import complete, share
+    from pcircuit.kernels.operations import OPERATIONS, run
+    from pcircuit.kernels.transpose import transpose
+
+    groups = {"likelihoods and flows": (transpose, run, *OPERATIONS), "EM": (complete, share)}
+    for words, functions in groups.items():
         if report is not None:
-            report(kernels.name)
-        kernels.make_ready()
+            report(words)
+        for function in functions:
+            machine_code(function)
 
 
 def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,12 +156,12 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _wait_for_compilers() -> None:
     """Before a fork: hold the locks of kernels and, if it is there, of Numba, in the order in which they are taken."""
-    _compiling.acquire()
+    compiling.acquire()
     numba = sys.modules.get("numba.core.compiler_lock")
     lock = getattr(numba, "global_compiler_lock", None)
     if lock is not None:
         lock.acquire()
-    _held[:] = [_compiling] if lock is None else [lock, _compiling]
+    _held[:] = [compiling] if lock is None else [lock, compiling]
 
 
 def _go_on() -> None:

@@ -1,30 +1,32 @@
-"""The one place with Numba options.  Imported only by kernel modules, which are imported only when first used.
+"""The one place with Numba: functions in machine code.  Imported only when one of them is first needed.
 
-No ``parallel=True`` and no explicit signatures: kernels release the interpreter lock, run in the caller's thread and
-compile at their first call, not at import.  Numba keeps machine code on disk where it finds a writable folder; a
-cache that cannot be read or written costs a compilation and never an exception.
+Kernels are written over flat arrays and numbers, and compiled as C functions of pointers: an array of Numba is seven
+arguments, with shape, strides and an owner, and to call such a function from Python is a second one to compile.  The
+types follow from the names of the arguments (`ARRAYS`).  Nobody checks how long an array is, or of which type.
 
-    jit               kernels over rows, where sums may be reordered
-    compile_kernel    kernels that round like their NumPy twins: no fast-math
-    inner             called by kernels of the first kind only: not cached by itself, and without a door for Python
-    inner_kernel      the same for the second kind
-    inlined           copied into each caller of the first kind
-    inlined_kernel    the same for the second kind
-
-What a function calls is optimised again with it, and so again by its own caller.  So there are few levels, and a
-function with one caller and many arguments is copied into it.  Nor is a literal passed where the same function also
-gets a variable: Numba would compile it once for each.
+Numba keeps machine code on disk where it finds a writable folder; a cache that cannot be read or written costs a
+compilation and never an exception.
 """
 
+import ctypes
+import inspect
 import logging
 import pathlib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 try:
     import numba
-    from numba.core.caching import FunctionCache
+    from llvmlite import ir
+    from numba import types
+    from numba.core.caching import FunctionCache, NullCache
+    from numba.core.ccallback import CFunc
+    from numba.core.typing import signature
+    from numba.core.typing.templates import AbstractTemplate, infer_global
+    from numba.extending import lower_builtin
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"{error}: install Numba, or set the environment variable PCIRCUIT_ENGINE=numpy, which "
@@ -32,57 +34,91 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
+from pcircuit.kernels.operations import call
+
 logger = logging.getLogger(__name__)
 
-# The lock is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused operation, and
-# `reassoc` lets a sum over rows run in vector lanes; infinities, NaN and signed zeros keep their meaning.  Kernels
-# allocate nothing, so Numba's reference counting is switched off: counting arrays in and out of every inlined
-# function took two thirds of the time of a call with one row.
-_OPTIONS = {
-    "nogil": True,
-    "_nrt": False,
-    "fastmath": {"contract", "reassoc"},
-    "error_model": "numpy",
+ARRAYS = {
+    types.float64: "values numbers table weights tables sums edges counts flows old new between inputs",
+    types.int64: "bits",
+    types.uint64: "operations lines ends offsets line sizes words turned wrong slices broken",
+    types.uint16: "codes categories",
 }
+ARGUMENTS = {name: types.CPointer(kind) for kind, names in ARRAYS.items() for name in names.split()}
+ARGUMENTS["pseudocount"] = types.float64  # others are whole numbers
+SINGLE = {name: types.CPointer(types.float32) for name in ("values", "numbers", "table")}
+SINGLE["bits"] = types.CPointer(types.int32)
+
+# The lock of the interpreter is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused
+# operation, and `reassoc` lets a sum over rows run in vector lanes; infinities, NaN, signed zeros keep their meaning.
+EMPTY = ctypes.c_char * 0  # what may lie at any place
+OPTIONS = {"fastmath": {"contract", "reassoc"}, "error_model": "numpy", "_nrt": False}
 
 
-def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at first call, with an on-disk cache that may fail without making the call fail."""
-    return _cached(numba.njit(**_OPTIONS)(function))
+@infer_global(call)
+class _Call(AbstractTemplate):
+    """A call by an address gives nothing back."""
+
+    def generic(self, args, kws):
+        return signature(types.void, *args)
+
+
+@lower_builtin(call, types.uint64, types.VarArg(types.Any))
+def _lowered(context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
+    """A call by an address, of a function that takes what is passed."""
+    kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments[1:]])
+    builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+    return context.get_dummy_value()
+
+
+def compiled(function: Callable[..., Any], is_single: bool) -> Any:
+    """`function` in machine code, which takes whole numbers and the places of arrays; maybe for values of float32."""
+    if numba.config.DISABLE_JIT:  # as coverage and a debugger want it
+        return function
+    known = ARGUMENTS | SINGLE if is_single else ARGUMENTS
+    kinds = [known.get(name, types.uint64) for name in inspect.signature(function).parameters]
+    kernel = _Kernel(function, (tuple(kinds), types.void), {}, OPTIONS)
+    kernel.enable_caching()
+    kernel.compile()
+    return ctypes.CFUNCTYPE(
+        None, *(ctypes.c_double if kind == types.float64 else ctypes.c_void_p for kind in kinds)
+    )(kernel.address)
+
+
+def addresses(operations: list[Any]) -> Any:
+    """Where compiled functions begin in memory; None where one is not needed."""
+    if numba.config.DISABLE_JIT:
+        return operations
+    return np.array(
+        [ctypes.cast(code, ctypes.c_void_p).value or 0 for code in operations], np.uint64
+    )
+
+
+def place(array: Any) -> Any:
+    """Where a contiguous array that may be written begins, or the array for functions that are not compiled."""
+    return array if numba.config.DISABLE_JIT else ctypes.addressof(EMPTY.from_buffer(array))
 
 
 def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` compiled at its first call without fast-math, so that it rounds like its NumPy twin."""
-    return _cached(numba.njit(nogil=True, error_model="numpy")(function))
+    """`function` compiled for what it is called with, at its first call, without fast-math: it rounds like Python."""
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    if not numba.config.DISABLE_JIT:
+        dispatcher._cache = _cache(function)
+    return dispatcher
 
 
-def inner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """For functions that only kernels call: without a door for Python, which costs as much as a small function."""
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+class _Kernel(CFunc):
+    """A C function with a cache that may fail."""
 
-
-def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same without fast-math."""
-    return numba.njit(
-        no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True, error_model="numpy"
-    )(function)
-
-
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Copied into each caller: for functions with many array arguments, which cost more to pass than to use."""
-    return numba.njit(inline="always", **_OPTIONS)(function)
-
-
-def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for kernels without fast-math: for views of the parts of one region."""
-    return numba.njit(inline="always", nogil=True)(function)
+    def enable_caching(self):
+        self._cache = _cache(self._pyfunc)
 
 
 class _KernelCache(FunctionCache):
     """Numba's cache of one function, where the sources of all kernels are part of the signature.
 
-    Callees are compiled into their callers, and Numba itself looks at the caller's file only.  A full disk or a damaged
-    file means compiling, not an exception.
+    Constants come from other files, and Numba itself looks at that of the function only.  A full disk or a damaged file
+    means compiling, not an exception.
     """
 
     def load_overload(self, sig, target_context):
@@ -99,14 +135,13 @@ class _KernelCache(FunctionCache):
             logger.debug("compilation cache not written: %s", error)
 
 
-def _cached(dispatcher):
-    """The same dispatcher, with an on-disk cache if Numba finds a folder for it."""
-    if not numba.config.DISABLE_JIT:  # else a plain function, as coverage and a debugger want it
-        try:
-            dispatcher._cache = _KernelCache(dispatcher.py_func)
-        except RuntimeError as error:  # no folder is writable
-            logger.debug("no compilation cache: %s", error)
-    return dispatcher
+def _cache(function):
+    """An on-disk cache, if Numba finds a folder for it."""
+    try:
+        return _KernelCache(function)
+    except RuntimeError as error:  # no folder is writable
+        logger.debug("no compilation cache: %s", error)
+        return NullCache()
 
 
 @cache

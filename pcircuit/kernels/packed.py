@@ -13,7 +13,7 @@ import numpy as np
 from pcircuit.arguments import Bools, Floats, Ints
 
 # columns of `Packed.region`
-PRODUCTS, SUMS, ARITY, FIRST_CHILD, WEIGHT, SPARSE, ROW_POINTER = range(7)
+PRODUCTS, SUMS, ARITY, FIRST_CHILD, WEIGHT, SPARSE = range(6)
 # columns of `Packed.child`; SOURCE is where a leaf's table starts, or the index of an inner child region
 IS_LEAF, SOURCE, UNIT_LIST, CATEGORIES, VARIABLE, ONE_TO_ONE = range(6)
 
@@ -21,12 +21,12 @@ IS_LEAF, SOURCE, UNIT_LIST, CATEGORIES, VARIABLE, ONE_TO_ONE = range(6)
 class Packed(NamedTuple):
     """Arrays of a packed circuit; inner regions, and their children, in post-order."""
 
-    region: Ints  # (inner regions, 7)
+    region: Ints  # (inner regions, 6)
     child: Ints  # (children, 6)
     unit: Ints  # unit of the child that each product takes, child by child
     weights: Any  # float64 or float32, dense (K, P) row-major or CSR data, region by region
-    columns: Ints  # CSR column of each entry of `weights`, also in dense regions
-    row_pointer: Ints  # CSR row pointers, K + 1 of each region, from 0
+    row: Ints  # the sum of its region that each entry of `weights` belongs to
+    column: Ints  # and the product
     tables: Any  # the same, (K, C + 1) row-major, variable by variable
     table_start: Ints  # (V,) where the table of each variable starts
     categories: Ints  # (V,)
@@ -58,8 +58,6 @@ def table_rows(packed: Packed) -> tuple[Ints, Bools]:
 
 def weight_rows(packed: Packed) -> Ints:
     """(weights,) the sum unit each entry of `weights` belongs to, counted over all regions."""
-    lengths = np.diff(packed.row_pointer, append=0)
-    lengths = np.delete(
-        lengths, np.cumsum(packed.region[:, SUMS] + 1) - 1
-    )  # not from one region to the next
-    return np.repeat(np.arange(len(lengths)), lengths)
+    sums = packed.region[:, SUMS]
+    stored = np.diff(packed.region[:, WEIGHT], append=len(packed.weights))
+    return packed.row + np.repeat(np.cumsum(sums) - sums, stored)

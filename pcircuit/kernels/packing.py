@@ -13,19 +13,7 @@ from pcircuit.circuit import (
     derived,
     with_regions,
 )
-from pcircuit.kernels.packed import (
-    ARITY,
-    FIRST_CHILD,
-    PRODUCTS,
-    ROW_POINTER,
-    SPARSE,
-    SUMS,
-    WEIGHT,
-    Packed,
-    num_inputs,
-    table_rows,
-    weight_rows,
-)
+from pcircuit.kernels.packed import SUMS, Packed, num_inputs, table_rows, weight_rows
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
 from pcircuit.regions import Categorical, check_weights
 
@@ -60,29 +48,23 @@ def _pack(circuit: Circuit) -> Packed:
     inner: list[Any] = [region for region in circuit.regions if not region.is_input]
     table_start, tables = _pack_inputs(circuit)
     child, unit = _pack_children(circuit, table_start)
-    weights, columns, row_pointer = _pack_weights(inner)
-    region = np.zeros((len(inner), 7), dtype=np.int64)
-    for column, values in (
-        (PRODUCTS, (r.num_products for r in inner)),
-        (SUMS, (r.num_units for r in inner)),
-        (ARITY, (r.products.shape[1] for r in inner)),
-        (SPARSE, (r.is_sparse for r in inner)),
-    ):
-        region[:, column] = list(values)
-    sizes = (
-        region[:, ARITY],
-        np.array([len(part) for part in weights], dtype=np.int64),
-        region[:, SUMS] + 1,
-    )
-    for column, size in zip((FIRST_CHILD, WEIGHT, ROW_POINTER), sizes, strict=True):
-        region[:, column] = np.cumsum(size) - size
+    weights, rows, columns = [], [], []
+    region = np.zeros((len(inner), 6), dtype=np.int64)
+    first_child = first_weight = 0
+    for r, one in enumerate(inner):
+        K, P, arity = one.num_units, *one.products.shape
+        region[r] = P, K, arity, first_child, first_weight, one.is_sparse
+        weights.append(one.weights.data if one.is_sparse else one.weights.ravel())
+        rows.append(one.stored(np.broadcast_to(np.arange(K)[:, None], (K, P))))
+        columns.append(one.stored(np.broadcast_to(np.arange(P), (K, P))))
+        first_child, first_weight = first_child + arity, first_weight + len(rows[-1])
     packed = Packed(
         region,
         child,
         _flat(unit, np.int64),
         _flat(weights, np.float64),
+        _flat(rows, np.int64),
         _flat(columns, np.int64),
-        _flat(row_pointer, np.int64),
         tables,
         table_start,
         np.array(circuit.num_categories, dtype=np.int64),
@@ -130,24 +112,6 @@ def _pack_children(circuit: Circuit, table_start: Ints) -> tuple[Ints, list[Ints
             unit.append(units)
             unit_start += len(units)
     return np.array(rows, dtype=np.int64).reshape(len(rows), 6), unit
-
-
-def _pack_weights(inner: list[InnerRegion]) -> tuple[list[Floats], list[Ints], list[Ints]]:
-    """Per region the stored weights, their columns and the row pointers, as CSR also where weights are dense."""
-    weights, columns, row_pointer = [], [], []
-    dense: dict[tuple[int, int], tuple[Ints, Ints]] = {}  # columns and row pointers of each shape
-    for region in inner:
-        stored = region.weights
-        if not region.is_sparse and stored.shape not in dense:
-            K, P = stored.shape
-            dense[K, P] = np.arange(K * P) % P, np.arange(K + 1) * P
-        indices, indptr = (
-            (stored.indices, stored.indptr) if region.is_sparse else dense[stored.shape]
-        )
-        weights.append(stored.data if region.is_sparse else stored.ravel())
-        columns.append(indices)
-        row_pointer.append(indptr)
-    return weights, columns, row_pointer
 
 
 def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:

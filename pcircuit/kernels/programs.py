@@ -30,12 +30,23 @@ import numpy as np
 
 from pcircuit.arguments import Bools, Ints
 from pcircuit.circuit import Circuit
+from pcircuit.kernels import operations as ops
+from pcircuit.kernels.operations import (
+    EXPONENT,
+    KIND,
+    NUMBERS,
+    ONES,
+    OWN,
+    ROOT,
+    SPARE,
+    STRIDE,
+    WEIGHTS,
+)
 from pcircuit.kernels.packed import (
     ARITY,
     CATEGORIES,
     IS_LEAF,
     PRODUCTS,
-    ROW_POINTER,
     SOURCE,
     SPARSE,
     SUMS,
@@ -43,45 +54,19 @@ from pcircuit.kernels.packed import (
     VARIABLE,
     WEIGHT,
     Packed,
-    weight_rows,
 )
 from pcircuit.kernels.rescaling import LIFT_HERE, LIFT_RISKY, NO_RESCALE
 
-(
-    LOOK_UP,
-    MULTIPLY,
-    MIX,
-    ADD,
-    SPREAD,
-    RESCALE,
-    DROP,
-    MARK,
-    DIVIDE,
-    DOT,
-    DOTS,
-    COUNT,
-    ENTER,
-    SCALE,
-    READ,
-) = range(15)
-TILE_ROWS = (
-    256  # rows of a tile at most: enough to pay for an operation, few enough to stay in the cache
-)
-STRIDE = TILE_ROWS + 8  # an odd number of cache lines, so that units do not compete for places
-HOLES = np.uint64(TILE_ROWS)  # behind the codes of a variable: whether one of them is missing
-TOP, LEAST, ONES, ZEROS, SPARE = range(5)  # of a tile: two of scratch, ones, zeros, all others
-EXPONENT, SUSPECT, ROOT, WEIGHTS, OWN = range(5)  # and a tile's own
 BLOCK_BYTES = 600_000  # of products, sums, parameters and flows of a block; from 300,000 to 1,000,000 all are as fast
 MOST_KEPT = 5_000_000  # bytes of sums, parameters and flows that need no blocks: going up twice costs as much
 MOST_PRODUCTS = 32  # of a region: with more, its matrix product costs more than to fetch its sums
 MOST_TOGETHER, KEPT_UNITS = 8, 8000  # tiles that go through a block together; what they may keep
-MOST_READ = 10_000  # units whose program is kept
 
 
 class Program(NamedTuple):
     """Operations, where each part of them ends, and the size of a tile in units."""
 
-    lines: Any  # (operations, 9) uint64
+    lines: Any  # (operations * NUMBERS,) uint64
     ends: Any  # (parts,) uint64
     offsets: Any  # uint64, places within tables, and of units among others
     common: int  # units that all tiles share
@@ -108,11 +93,11 @@ class _Writer:
         self.num_offsets = len(packed.unit)
         self.most, self.widest = (int(regions[:, c].max(initial=1)) for c in (PRODUCTS, SUMS))
         self.in_order = self.listed(np.arange(max(self.most, self.widest)) * STRIDE)
+        self.stored = np.diff(regions[:, WEIGHT], append=len(packed.weights)).tolist()
         if regions[:, SPARSE].any():
-            sums = np.repeat(np.cumsum(regions[:, SUMS]) - regions[:, SUMS], regions[:, SUMS])
-            row = np.arange(len(sums)) - sums
-            self.rows = self.listed(row[weight_rows(packed)] * STRIDE)
-            self.columns = self.listed(packed.columns * STRIDE)
+            self.rows, self.columns = (
+                self.listed(part * STRIDE) for part in (packed.row, packed.column)
+            )
 
     def listed(self, offsets: Ints) -> int:
         """Where a list of offsets begins."""
@@ -120,10 +105,10 @@ class _Writer:
         self.num_offsets += len(offsets)
         return self.num_offsets - len(offsets)
 
-    def write(self, kind: int, target: int, left: int, right: int, *numbers: int) -> None:
+    def write(self, operation: Any, target: int, left: int, right: int, *numbers: int) -> None:
         """Add an operation, whose places are in units."""
-        line = (kind, target * STRIDE, left * STRIDE, right * STRIDE, *numbers)
-        self.lines.append(line + (0,) * (9 - len(line)))
+        line = (KIND[operation], target * STRIDE, left * STRIDE, right * STRIDE, *numbers)
+        self.lines.append(line + (0,) * (NUMBERS - len(line)))
 
     def multiply(self, r: int, first: int, spare: int, sums: list[int], powers: list[int]) -> None:
         """Products of region r at `first`, rescaled where the plan says so, child by child with a unit of powers."""
@@ -137,40 +122,39 @@ class _Writer:
             )  # not in place, and `first` in the end
             if is_leaf:
                 code = variable * STRIDE
-                self.write(LOOK_UP, target, left, 0, P, categories + 1, step, units, code)
+                self.write(ops.look_up, target, left, 0, P, categories + 1, step, units, code)
             elif a == 0 and arity > 1 and one_to_one and how == NO_RESCALE:
                 target = sums[source]  # needs no copy
             else:
-                self.write(MULTIPLY, target, left, sums[source], P, 0, step, units)
+                self.write(ops.multiply, target, left, sums[source], P, 0, step, units)
             left, step = target, STRIDE
             if how != NO_RESCALE:
-                self.write(RESCALE, target, powers[c], 0, P, how)
+                self.write(ops.rescale, target, powers[c], 0, P, how)
                 lifted |= how in (LIFT_HERE, LIFT_RISKY)
         if lifted:
-            self.write(DROP, first, 0, 0, P)
+            self.write(ops.drop, first, 0, 0, P)
 
     def mix(self, r: int, first: int, target: int) -> None:
         """Sums of region r."""
-        P, K, _, _, w, is_sparse, _ = self.regions[r]
+        P, K, _, _, w, is_sparse = self.regions[r]
         if is_sparse:
-            self.write(
-                ADD, target, first, 0, K, self._stored(r), w, self.rows + w, self.columns + w
-            )
+            rows, columns = self.rows + w, self.columns + w
+            self.write(ops.add, target, first, 0, K, self.stored[r], w, rows, columns)
         else:
-            self.write(MIX, target, first, 0, K, P, w, P, 1)
+            self.write(ops.mix, target, first, 0, K, P, w, P, 1)
         if self.packed.check_sums[r]:
-            self.write(MARK, 0, target, 0, K)
+            self.write(ops.mark, 0, target, 0, K)
 
     def add_edges(self, r: int, ratio: int, first: int, target: int) -> None:
         """Flows of the edges of region r, and at `target` what its products have of its ratios."""
-        P, K, _, _, w, is_sparse, _ = self.regions[r]
+        P, K, _, _, w, is_sparse = self.regions[r]
         if is_sparse:
-            size, rows, columns = self._stored(r), self.rows + w, self.columns + w
-            self.write(DOTS, 0, ratio, first, 0, size, w, rows, columns)
-            self.write(ADD, target, ratio, 0, P, size, w, columns, rows)
+            size, rows, columns = self.stored[r], self.rows + w, self.columns + w
+            self.write(ops.dots, 0, ratio, first, 0, size, w, rows, columns)
+            self.write(ops.add, target, ratio, 0, P, size, w, columns, rows)
         else:
-            self.write(DOT, 0, ratio, first, K, P, w)
-            self.write(MIX, target, ratio, 0, P, K, w, 1, P)
+            self.write(ops.dot, 0, ratio, first, K, P, w)
+            self.write(ops.mix, target, ratio, 0, P, K, w, 1, P)
 
     def hand_down(
         self, c: int, P: int, flow: int, spare: int, flows: list[int], sums: list[int] | None
@@ -178,24 +162,21 @@ class _Writer:
         """Flow of the products to child c: to an inner region as ratios, if its sums are there."""
         is_leaf, source, units, categories, variable, one_to_one = self.children[c]
         if is_leaf:
-            self.write(COUNT, 0, flow, 0, P, categories + 1, 0, units, variable * STRIDE)
+            self.write(ops.count, 0, flow, 0, P, categories + 1, 0, units, variable * STRIDE)
             return
         K, target = self.regions[source][SUMS], flows[source]
         if not one_to_one:
-            self.write(SPREAD, spare if sums else target, flow, 0, K, P, 0, units, self.in_order)
+            through = spare if sums else target
+            self.write(ops.add, through, flow, ONES, K, P, 0, units, self.in_order)
             flow = spare
         elif not sums:
-            self.write(MULTIPLY, target, ONES, flow, K, 0, 0, self.in_order)
+            self.write(ops.multiply, target, ONES, flow, K, 0, 0, self.in_order)
         if sums:
-            self.write(DIVIDE, target, flow, sums[source], K)
-
-    def _stored(self, r: int) -> int:
-        """The number of weights of a sparse region."""
-        return int(self.packed.row_pointer[self.regions[r][ROW_POINTER] + self.regions[r][SUMS]])
+            self.write(ops.divide, target, flow, sums[source], K)
 
     def program(self, ends: list[int], common: int, own: int, together: int = 1) -> Program:
         """What was written."""
-        lines = np.array(self.lines, dtype=np.uint64).reshape(-1, 9)
+        lines = np.array(self.lines, dtype=np.uint64).reshape(-1)
         offsets = np.concatenate(self.offsets).astype(np.uint64)
         return Program(lines, np.array(ends, dtype=np.uint64), offsets, common, own, together)
 
@@ -221,16 +202,12 @@ def units(circuit: Circuit, packed: Packed, ids: Ints, *, summed: bool) -> Progr
     """The pass up that reads units: row by row into a table with a column each, or summed over the rows.
 
     Sums of inner units are in the order of their ids.  Instead of input units the categories of their variables are
-    counted.
+    counted.  The last program is kept.
     """
-    kept = packed.programs.get("units")
-    if kept is not None and kept[1] == summed and np.array_equal(kept[0], ids):
-        found: Program = kept[2]
-        return found
-    program = _units(circuit, packed, ids, summed)
-    if len(ids) <= MOST_READ:
-        packed.programs["units"] = ids.copy(), summed, program
-    return program
+    kept: tuple[Ints, bool, Program] | None = packed.programs.get("units")
+    if kept is None or kept[1] != summed or not np.array_equal(kept[0], ids):
+        kept = packed.programs["units"] = ids.copy(), summed, _units(circuit, packed, ids, summed)
+    return kept[2]
 
 
 def _units(circuit: Circuit, packed: Packed, ids: Ints, summed: bool) -> Program:
@@ -246,7 +223,7 @@ def _units(circuit: Circuit, packed: Packed, ids: Ints, summed: bool) -> Program
     places, columns = writer.listed(np.arange(inputs) * STRIDE), writer.listed(order)
     nowhere = writer.listed(np.zeros(len(ids), dtype=np.int64))
     count_start = np.cumsum(packed.categories + 1) - packed.categories - 1
-    writer.write(ADD, powers, 0, 0, num_points)  # no power yet
+    writer.write(ops.add, powers, 0, 0, num_points)  # no power yet
     ends = np.cumsum([region.num_nodes for region in circuit.regions])
     bounds = np.searchsorted(ids[order], ends).tolist()
     first_point: list[int] = []
@@ -257,12 +234,12 @@ def _units(circuit: Circuit, packed: Packed, ids: Ints, summed: bool) -> Program
             v, size = region.variable, int(packed.categories[region.variable]) + 1
             if summed and high > low:
                 at = writer.listed(count_start[v : v + 1])
-                writer.write(COUNT, 0, factor, 0, 1, size, 0, at, v * STRIDE)
+                writer.write(ops.count, 0, factor, 0, 1, size, 0, at, v * STRIDE)
             elif high > low:
                 at = writer.listed(packed.table_start[v] + numbers * size)
-                writer.write(LOOK_UP, read, ONES, 0, high - low, size, 0, at, v * STRIDE)
+                writer.write(ops.look_up, read, ONES, 0, high - low, size, 0, at, v * STRIDE)
                 numbers_read = (high - low, len(ids), 0, places, columns + low)
-                writer.write(READ, 0, read, ONES, *numbers_read)
+                writer.write(ops.read, 0, read, ONES, *numbers_read)
         else:
             P, _, arity, child = writer.regions[r][:4]
             inner = [
@@ -278,15 +255,15 @@ def _units(circuit: Circuit, packed: Packed, ids: Ints, summed: bool) -> Program
             times = factor
             if n and high > low:
                 times = scale
-                writer.write(SCALE, scale, factor, powers + first_point[r], n)
+                writer.write(ops.scale, scale, factor, powers + first_point[r], n)
             cut = low + int(np.searchsorted(numbers, P))
             for a, b, at, number in ((low, cut, SPARE, 0), (cut, high, sums[r], P)):
                 if b > a:
                     x = writer.listed((numbers[a - low : b - low] - number) * STRIDE)
                     if summed:
-                        writer.write(DOTS, 0, at, times, 0, b - a, a, x, nowhere)
+                        writer.write(ops.dots, 0, at, times, 0, b - a, a, x, nowhere)
                     else:
-                        writer.write(READ, 0, at, times, b - a, len(ids), 0, x, columns + a)
+                        writer.write(ops.read, 0, at, times, b - a, len(ids), 0, x, columns + a)
             r += 1
         low, start = high, end
     return writer.program([len(writer.lines)], common, OWN)
@@ -318,18 +295,18 @@ def _flows(packed: Packed) -> Program:
                 writer.mix(r, products[r], sums[r])
         if i == last:
             entered = ratio if handed else down[-1]
-            writer.write(ENTER, entered, places.common + WEIGHTS, 0)
+            writer.write(ops.enter, entered, places.common + WEIGHTS, 0)
             if handed:
-                writer.write(DIVIDE, down[-1], entered, sums[-1], 1)
+                writer.write(ops.divide, down[-1], entered, sums[-1], 1)
         for r in range(end - 1, begin - 1, -1) if i >= last else ():
             P, K, arity, child = writer.regions[r][:4]
             if places.keeps_products:
                 writer.mix(r, products[r], sums[r])
-                writer.write(DIVIDE, ratio, down[r], sums[r], K)
+                writer.write(ops.divide, ratio, down[r], sums[r], K)
             elif not last:
                 writer.multiply(r, products[r], spare, sums, unread)
             writer.add_edges(r, ratio if places.keeps_products else down[r], products[r], through)
-            writer.write(MULTIPLY, flow, through, products[r], P, 0, STRIDE, writer.in_order)
+            writer.write(ops.multiply, flow, through, products[r], P, 0, STRIDE, writer.in_order)
             for c in range(child, child + arity):
                 writer.hand_down(c, P, flow, ratio, down, handed)
         ends.append(len(writer.lines))

@@ -52,10 +52,12 @@ class Limits(NamedTuple):
     negligible: float  # LEAST_WEIGHT less the digits that a sum keeps
     least_weight: float  # the smallest weight of a mixing region
     risky_top: int  # from here on what is below normal numbers is below AFTER_RESCALE, too
+    exponent_bit: int  # where the exponent begins
+    bias: int  # what is added to it
 
 
-FLOAT64 = Limits(-960.0, -256.0, -164.0, -100.0, -1022 + 256)
-FLOAT32 = Limits(-116.0, -68.0, -54.0, -28.0, -126 + 68)
+FLOAT64 = Limits(-960.0, -256.0, -164.0, -100.0, -1022 + 256, 52, 1023)
+FLOAT32 = Limits(-116.0, -68.0, -54.0, -28.0, -126 + 68, 23, 127)
 LEAST_DENSITY = -520.0  # of the tables that densities fill: a product with it is marked as lost
 NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY, LAST_HERE = range(6)
 MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan

@@ -1,26 +1,32 @@
 """Memory in which a program works: a group of tiles of rows, and the codes of their evidence."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pcircuit.arguments import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, derived
 from pcircuit.evidence import check_evidence
-from pcircuit.kernels.packed import Packed
-from pcircuit.kernels.programs import (
+from pcircuit.kernels.engine import kernel, machine_code
+from pcircuit.kernels.operations import (
     EXPONENT,
+    KIND,
+    LIMITS,
+    NUMBERS,
     ONES,
     ROOT,
     STRIDE,
     SUSPECT,
     TILE_ROWS,
     WEIGHTS,
-    Program,
+    run,
 )
+from pcircuit.kernels.packed import Packed
+from pcircuit.kernels.programs import Program
+from pcircuit.kernels.rescaling import limits_of
+from pcircuit.kernels.transpose import MISSING, transpose
 
-T = TypeVar("T")
 NO_SUMS = np.empty(0)  # of a pass that has none
 GROUP_CODES, MOST_TILES = 200_000, 16  # entries of a group, so that they stay in the cache; tiles
 BLOCK_CODES = 2_000_000  # entries where a program has parts, which read few columns at a time
@@ -30,16 +36,17 @@ MOST_CATEGORIES = 2**16 - 2  # of a variable, for codes of 16 bits and -1; other
 
 
 class Work(NamedTuple):
-    """Arrays of a group of tiles, each of `step` rows."""
+    """Memory of a group of tiles, each of `step` rows, and the kernels that work in it."""
 
     program: Program
     step: int
-    categories: Any  # (V,) uint16
     rows: Any  # (tiles * step, V) uint16, the evidence as it comes
     codes: Any  # (tiles, V, STRIDE) uint16, C where missing
-    values: Any  # float64 or float32, of all units
-    own: Any  # (tiles, own units, STRIDE) the same memory, what tiles have of their own
+    own: Any  # float64 or float32, (tiles, own units, STRIDE) what tiles have of their own
+    wrong: Any  # (1,) uint64, whether an entry was out of range
     loaded: list[int]  # which rows of the data are there
+    transpose: Callable[[int], None]  # so many rows
+    execute: Callable[..., None]  # the program
 
     def of_rows(self, unit: int, rows: int) -> Floats:
         """What a unit of each tile's own holds for the rows of the group."""
@@ -59,67 +66,79 @@ class Work(NamedTuple):
         rows: int,
         edges: Floats = NO_SUMS,
         counts: Floats = NO_SUMS,
-        table: Any = None,
+        table: Any = NO_SUMS,
     ) -> tuple[Floats, Ints, Ints]:
         """Run the program for so many loaded rows; returns values of the root, powers of two, suspect rows.
 
         Shapes: edges (numbers of the program,), counts (numbers of the program,), table (rows * units that are read,).
         """
-        from pcircuit.kernels.operations import run
+        from pcircuit.kernels.jit import place
 
-        program, bits = self.program, self.values.view(f"i{self.values.itemsize}")
-        common, own = program.common * STRIDE, program.own * STRIDE
         self.own[: -(-rows // self.step), (EXPONENT, SUSPECT)] = 0.0
-        suspects = common + SUSPECT * STRIDE
-        sizes = (common, own, self.codes[0].size, rows, self.step, suspects)
-        run(
-            *program[:3],
-            packed.weights,
-            packed.tables,
-            edges,
-            counts,
-            self.values[:0] if table is None else table,
-            self.codes.reshape(-1),
-            self.values,
-            bits,
-            np.array(sizes, dtype=np.uint64),
-        )
-        exponents = self.of_rows(EXPONENT, rows).view(bits.dtype)
+        arrays = packed.weights, packed.tables, edges, counts, table
+        self.execute(*map(place, arrays), rows)
+        exponents = self.of_rows(EXPONENT, rows).view(f"i{self.own.itemsize}")
         return self.of_rows(ROOT, rows), exponents, np.flatnonzero(self.of_rows(SUSPECT, rows))
 
     def load(self, circuit: Circuit, data: Evidence, start: int, stop: int) -> None:
         """Put rows start..stop of `data` into the codes; raise if one of them is not evidence."""
-        from pcircuit.kernels.transpose import MISSING, transpose
-
-        block, (_, width) = data[start:stop], self.rows.shape
+        block = data[start:stop]
         valid = block.dtype.itemsize == 1 or not (
             block.min(initial=0) < -1 or block.max(initial=0) >= MISSING
         )
         if valid:
             np.copyto(self.rows[: len(block), : circuit.num_variables], block, casting="unsafe")
-            codes = self.codes.reshape(-1)
-            words, turned = self.rows.reshape(-1).view(np.uint64), codes.view(np.uint64)
-            sizes = np.array((len(block), self.step, width // 4), dtype=np.uint64)
-            valid = transpose(words, self.categories, turned, codes, sizes)
-        if not valid:
+            self.wrong[0] = 0
+            self.transpose(len(block))
+        if not valid or self.wrong[0]:
             check_evidence(circuit, data[:stop])
 
 
 def new_work(circuit: Circuit, packed: Packed, program: Program, most_bytes: float) -> Work:
     """A group for a program; a tile's values take no more than `most_bytes`, if half a tile does."""
+    from pcircuit.kernels.jit import addresses
+
     V = circuit.num_variables
-    width = -(-V // 4) * 4
-    size = packed.weights.itemsize * program.units * TILE_ROWS
-    step = TILE_ROWS if size <= most_bytes else TILE_ROWS // 2
+    width = -(-V // 4)
+    dtype, limits = packed.weights.dtype, limits_of(packed)
+    whole = dtype.itemsize * program.units * TILE_ROWS
+    step = TILE_ROWS if whole <= most_bytes else TILE_ROWS // 2
     in_parts = len(program.ends) > 1
     most = (BLOCK_CODES, program.together) if in_parts else (GROUP_CODES, MOST_TILES)
     tiles = int(np.clip(most[0] // V // step, 1, most[1]))
-    values = _aligned((program.common + program.own * tiles) * STRIDE, packed.weights.dtype)
+    common, size = program.common * STRIDE, program.own * STRIDE
+    values = _aligned(common + size * tiles, dtype)
+    bits = values.view(f"i{dtype.itemsize}")
     values[ONES * STRIDE : (ONES + 1) * STRIDE] = 1.0
-    own = values[program.common * STRIDE :].reshape(tiles, program.own, STRIDE)
-    rows = np.zeros((tiles * step, width), dtype=np.uint16)
-    codes = np.zeros((tiles, width, STRIDE), dtype=np.uint16)
-    return Work(program, step, packed.categories.astype(np.uint16), rows, codes, values, own, [])
+    values[LIMITS * STRIDE :][:3] = np.exp2(
+        [limits.after_rescale, limits.negligible, limits.lowest]
+    )
+    bits[LIMITS * STRIDE :][3:6] = limits.risky_top, limits.exponent_bit, limits.bias
+    rows = np.zeros((tiles * step, 4 * width), dtype=np.uint16)
+    codes = np.zeros((tiles, 4 * width, STRIDE), dtype=np.uint16)
+    flat, wrong = codes.reshape(-1), np.zeros(1, dtype=np.uint64)
+    words, turned = rows.reshape(-1).view(np.uint64), flat.view(np.uint64)
+    transposed = (words, packed.categories.astype(np.uint16), turned, flat, wrong)
+    kinds = set(program.lines[::NUMBERS].tolist())
+    is_single = dtype == np.float32
+    needed = [
+        machine_code(one, is_single=is_single) if kind in kinds else None
+        for one, kind in KIND.items()
+    ]
+    sizes = (len(program.ends), common, size, codes[0].size, step, common + SUSPECT * STRIDE)
+    numbers = np.zeros(NUMBERS + 2, dtype=np.uint64), np.array(sizes, dtype=np.uint64)
+    memory = (flat, values, bits, *numbers)
+    return Work(
+        program,
+        step,
+        rows,
+        codes,
+        values[common:].reshape(tiles, program.own, STRIDE),
+        wrong,
+        [],
+        kernel(transpose, transposed, V, width, step),
+        kernel(run, (addresses(needed), *program[:3], *memory)),
+    )
 
 
 def free_work(circuit: Circuit, kind: str) -> list[Any]:
@@ -133,15 +152,6 @@ def drop_work(circuit: Circuit) -> None:
         circuit._cache.pop(
             kind, None
         )  # a call that is under way in another thread has its own hold of the list
-
-
-def borrow(free: list[Work], program: Program, make: Callable[[], Work]) -> Work:
-    """One of the free work spaces for a program, or a new one; lists are safe to share between threads."""
-    try:
-        work = free.pop()
-    except IndexError:
-        return make()
-    return work if work.program is program else make()
 
 
 def groups(
@@ -159,7 +169,12 @@ def groups(
 
     `same_rows`: the work spaces that are free have seen no other data.
     """
-    work = borrow(free, program, lambda: new_work(circuit, packed, program, most_bytes))
+    try:  # lists are safe to share between threads
+        work = free.pop()
+    except IndexError:
+        work = None
+    if work is None or work.program is not program:
+        work = new_work(circuit, packed, program, most_bytes)
     start, stop = rows
     for lo in range(start, stop, len(work.rows)):
         hi = min(lo + len(work.rows), stop)

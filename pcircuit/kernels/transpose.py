@@ -8,23 +8,19 @@ quarters with those of the next row.
 
 import numpy as np
 
-from pcircuit.kernels.jit import jit
-from pcircuit.kernels.programs import HOLES, STRIDE
+from pcircuit.kernels.operations import FOUR, HOLES, STRIDE, THREE, TWO, ZERO
 
 MISSING = 2**16 - 1  # what becomes of -1 in 16 bits
-ZERO, ONE, TWO, THREE, FOUR, HALF, QUARTER = (np.uint64(n) for n in (0, 1, 2, 3, 4, 32, 16))
+HALF, QUARTER, S, S4 = (np.uint64(n) for n in (32, 16, STRIDE, STRIDE // 4))
 LOWER_HALF, LOWER_QUARTERS = np.uint64(0x00000000FFFFFFFF), np.uint64(0x0000FFFF0000FFFF)
-S, S4 = np.uint64(STRIDE), np.uint64(STRIDE // 4)
 
 
-@jit
-def transpose(words, categories, turned, codes, sizes):
-    """Codes of the rows whose words (N, V / 4) are given, tile by tile; false if an entry is out of range.
+def transpose(words, categories, turned, codes, wrong, variables, width, step, rows):
+    """Codes of so many rows whose words (rows, V / 4) are given, tile by tile; `wrong` if an entry is out of range.
 
     `turned` (tiles, V, STRIDE / 4) are the words of `codes` (tiles, V, STRIDE); all are flat, and V is rounded up to
-    four times `sizes`[2].  There are `sizes`[0] rows, `sizes`[1] in a tile.
+    four times `width`.  There are `step` rows in a tile.
     """
-    valid, rows, step, width = True, sizes[0], sizes[1], sizes[2]
     w1, w2, w3 = width, TWO * width, THREE * width
     for first in range(ZERO, rows, step):
         size, tile = min(step, rows - first), first // step * FOUR * width
@@ -39,7 +35,7 @@ def transpose(words, categories, turned, codes, sizes):
                 turned[t + b], turned[t + S4 + b] = x0 ^ (y << QUARTER), x1 ^ y
                 turned[t + TWO * S4 + b], turned[t + THREE * S4 + b] = x2 ^ (z << QUARTER), x3 ^ z
                 w += FOUR * width
-        for v in range(np.uint64(len(categories))):
+        for v in range(variables):
             C, t, too_large, holes = categories[v], (tile + v) * S, False, False
             for b in range(size):
                 x = codes[t + b]
@@ -48,5 +44,4 @@ def transpose(words, categories, turned, codes, sizes):
                 holes |= is_missing
                 codes[t + b] = C if is_missing else x
             codes[t + HOLES] = holes
-            valid = valid and not too_large
-    return valid
+            wrong[ZERO] |= too_large

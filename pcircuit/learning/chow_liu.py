@@ -171,10 +171,10 @@ def chow_liu_circuit(
     tree : (V,) int array, optional
         Parent of each variable, -1 for the root.  Default: ``chow_liu_tree`` of the same arguments.
     leaves : str, family, or sequence of these, optional
-        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
-        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
-        categories, columns with heaps `Atoms`, others `Gaussian`.  Then the tree is that of quantile codes, each with a
-        density of its own.  Default: categories.
+        For columns of numbers, NaN where missing: "gaussian", "tailed", "atoms", "histogram", "poisson",
+        "negative_binomial", "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole
+        numbers, all frequent, are categories, columns with heaps `Atoms`, others `Tailed`.  Then the tree is that
+        of quantile codes, each with a density of its own.  Default: categories.
 
     Returns
     -------
@@ -278,14 +278,11 @@ def tree_and_vtree(tree: ArrayLike, num_variables: int) -> tuple[VTree, Ints]:
 
 
 def _maximum_spanning_tree(information: Floats, categories: Ints) -> Ints:
-    """(V - 1, 2) edges of a maximum spanning tree, by Prim's algorithm on the dense table.
-
-    Variables are put in an order that does not come from their numbers unless they agree in all else; the
-    search starts at the first, and among equal edges takes the earlier variable, and its edge to the earlier
-    neighbour.
-    """
+    """(V - 1, 2) edges of a maximum spanning tree, by Prim's algorithm; shapes information (V, V), categories (V,)."""
     steps = np.rint(information / RESOLUTION).astype(np.int64)
     V = len(steps)
+    # an order that does not come from the numbers of variables unless they agree in all else; of equal edges the
+    # one to the earlier variable, from the earlier neighbour, is taken
     ranked = np.lexsort((np.arange(V), categories, steps.diagonal(), -steps.sum(axis=1)))
     steps = steps[np.ix_(ranked, ranked)]
     outside = np.arange(V) > 0
@@ -307,30 +304,22 @@ def _maximum_spanning_tree(information: Floats, categories: Ints) -> Ints:
 
 def _rooted_at_centre(edges: Ints) -> Ints:
     """(V,) parents of the tree with the given edges, (V - 1, 2), rooted at its centre."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, shortest_path
+
     V = len(edges) + 1
-    neighbours: list[list[int]] = [[] for _ in range(V)]
-    for u, v in edges.tolist():
-        neighbours[u].append(v)
-        neighbours[v].append(u)
-    # Taking off all leaves at once lowers every eccentricity by one, so what is left at the end is the centre
-    degree = [len(near) for near in neighbours]
-    ring, left = [v for v in range(V) if degree[v] <= 1], V
-    while left > 2:
-        left -= len(ring)
-        inner = []
-        for leaf in ring:
-            for v in neighbours[leaf]:
-                degree[v] -= 1
-                if degree[v] == 1:
-                    inner.append(v)
-        ring = inner
-    parent = np.full(V, -1, dtype=np.int64)
-    queue = [min(ring)]
-    for v in queue:
-        for child in neighbours[v]:
-            if child != parent[v]:
-                parent[child] = v
-                queue.append(child)
+    graph = csr_array((np.ones(V - 1), edges.T), shape=(V, V))
+
+    def steps_from(node: Any) -> Floats:
+        found = shortest_path(graph, directed=False, unweighted=True, indices=node)
+        return np.asarray(found)
+
+    # of a longest path: the largest number of steps from a node is that to one of its ends
+    one = steps_from(steps_from(0).argmax())
+    other = steps_from(one.argmax())
+    root = int(np.maximum(one, other).argmin())
+    parent: Ints = breadth_first_order(graph, root, directed=False)[1].astype(np.int64)
+    parent[root] = -1
     return parent
 
 

@@ -99,27 +99,6 @@ class Decoder(NamedTuple):
     base: Singles  # beta (L,)
 
 
-class Adam:
-    """Steps uphill, each number at a rate of its own."""
-
-    def __init__(self, decoder: Decoder) -> None:
-        self._means, self._squares = ([np.zeros_like(part) for part in decoder] for _ in range(2))
-        self._steps = 0
-
-    def step(self, decoder: Decoder, slopes: Decoder, rate: float) -> Decoder:
-        """The decoder after one step along a gradient."""
-        self._steps += 1
-        rate *= float(np.sqrt(1 - SECOND**self._steps)) / (1 - FIRST**self._steps)
-        found = []
-        for part, slope, mean, square in zip(
-            decoder, slopes, self._means, self._squares, strict=True
-        ):
-            mean += np.float32(1 - FIRST) * (slope - mean)
-            square += np.float32(1 - SECOND) * (slope * slope - square)
-            found.append(part + np.float32(rate) * mean / (np.sqrt(square) + np.float32(TINY)))
-        return Decoder(*found)
-
-
 class Logits(NamedTuple):
     """Which logit is whose: of L logits the column and the category, and where each of the V columns begins."""
 
@@ -178,7 +157,7 @@ def continuous_mixture(
             break
         learning.rate /= 1 + (misses > 0 and misses % HALVED_AFTER == 0)
     values = decoded(best, points)[1]
-    columns = probabilities(values, normalizers(values, logits), num_categories, logits)
+    columns = probabilities(values, num_categories)
     mixture = product_mixture(columns, np.full(len(points), 1 / len(points)))
     return Fitted(mixture, *map(np.array, zip(*looks, strict=True)))
 
@@ -218,7 +197,10 @@ class _Learning:
         decoder: Decoder,
     ) -> None:
         self.table, self.logits, self.generator, self.rate = table, logits, generator, RATE
-        self.adam = Adam(decoder)
+        self.steps, self.means, self.squares = (
+            0,
+            *([np.zeros_like(part) for part in decoder] for _ in range(2)),
+        )
         learning, self.batch = _sizes(num_points, len(table))
         self.sets = [_points(learning, generator) for _ in range(SHIFTS)]
 
@@ -232,12 +214,25 @@ class _Learning:
             zeta = normalizers(values, self.logits)
             shares, _ = _shares(point_logs(rows, values, zeta))
             up = slopes(rows, shares, values, zeta, self.logits) / np.float32(len(shares))
-            decoder = self.adam.step(decoder, gradient(decoder, points, hidden, up), self.rate)
+            decoder = self.moved(decoder, gradient(decoder, points, hidden, up))
             if len(self.table) < FEW_ROWS:
                 kept = np.float32(1 - self.rate * min(ROWS_OF_DECAY / len(self.table), 1.0))
                 inward, shift, outward = (part * kept for part in decoder[:3])
                 decoder = Decoder(inward, shift, outward, decoder.base)
         return decoder
+
+    def moved(self, decoder: Decoder, slopes: Decoder) -> Decoder:
+        """The decoder after one step of Adam uphill, each number at a rate of its own."""
+        self.steps += 1
+        ratio = float(np.sqrt(1 - SECOND**self.steps)) / (1 - FIRST**self.steps)
+        rate, found = np.float32(self.rate * ratio), []
+        for part, slope, mean, square in zip(
+            decoder, slopes, self.means, self.squares, strict=True
+        ):
+            mean += np.float32(1 - FIRST) * (slope - mean)
+            square += np.float32(1 - SECOND) * (slope * slope - square)
+            found.append(part + rate * mean / (np.sqrt(square) + np.float32(TINY)))
+        return Decoder(*found)
 
 
 def _shares(logs: Singles) -> tuple[Singles, Singles]:
@@ -325,19 +320,13 @@ def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits:
     return np.asarray(shares.T @ rows.indicators - probs)
 
 
-def probabilities(
-    values: Singles, zeta: Singles, num_categories: Ints, logits: Logits
-) -> list[Floats]:
+def probabilities(values: Singles, num_categories: Ints) -> list[Floats]:
     """Probabilities of all categories at the points, in double precision; shapes num_categories (V,)."""
     found, begin = [], 0
-    column_of = dict(zip(logits.with_logits.tolist(), range(len(logits.with_logits)), strict=True))
-    for v, count in enumerate(num_categories.tolist()):
+    for count in num_categories.tolist():
         own = np.zeros((len(values), count))
         own[:, 1:] = values[:, begin : begin + count - 1]
-        if v in column_of:
-            own = np.exp(own - zeta[:, column_of[v], None].astype(np.float64))
-        else:
-            own[:] = 1.0
+        own = np.exp(own - own.max(axis=1, keepdims=True))
         found.append(own / own.sum(axis=1, keepdims=True))
         begin += count - 1
     return found

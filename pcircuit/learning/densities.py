@@ -19,8 +19,8 @@ from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import float_table
 from pcircuit.inference.flows import expected_flows
-from pcircuit.leaves.choice import Family, coded, families_of, units_like
-from pcircuit.regions import Categorical, InputRegion
+from pcircuit.leaves.choice import coded, families_of
+from pcircuit.regions import InputRegion, LeafFamily
 
 PRIOR_WEIGHT = 1.0  # pseudocount of the first units: one without rows gets those of the column
 
@@ -57,16 +57,18 @@ def with_densities(circuit: Circuit, data: ArrayLike, leaves: Any) -> Circuit:
     return with_families(circuit, table, codes, families)
 
 
-def with_families(circuit: Circuit, table: Floats, codes: Ints, families: list[Family]) -> Circuit:
+def with_families(
+    circuit: Circuit, table: Floats, codes: Ints, families: list[LeafFamily]
+) -> Circuit:
     """The circuit of codes with densities instead, fitted to the flows; shapes table (N, V), codes (N, V)."""
     flows = expected_flows(circuit, codes).by_region(circuit)
     regions = list(circuit.regions)
     for v, r in enumerate(circuit.vtree.leaf_of().tolist()):
-        if isinstance(families[v], Categorical):
+        if families[v].num_categories:
             continue
         K, x, code = circuit.inputs[v].num_units, table[:, v], codes[:, v]
         counts = np.maximum(np.bincount(code[code >= 0], minlength=flows[r].shape[1]), 1)
         shares = np.where(code[:, None] >= 0, (flows[r] / counts).T[code], 0.0)
-        units = units_like(families[v], x, K)
+        units = families[v].again(x, K)
         regions[r] = InputRegion(v, units.maximize(units.statistics(x, shares), PRIOR_WEIGHT))
     return Circuit(circuit.vtree, regions)

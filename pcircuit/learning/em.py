@@ -58,9 +58,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -95,10 +95,11 @@ from pcircuit.inference.flows import (
     flows_in_numpy,
     region_slices,
 )
-from pcircuit.inference.likelihood import DTYPES, log_likelihood, log_parts, tiny_circuit
+from pcircuit.inference.likelihood import DTYPES, log_likelihood, log_parts
 from pcircuit.inference.sampling import sample
 from pcircuit.inference.threads import count_jobs, workers
-from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.em_steps import share, slices_of
+from pcircuit.kernels.engine import kernel
 from pcircuit.kernels.packed import Packed, table_rows, weight_rows
 from pcircuit.kernels.packing import in_float32, pack, packed_as, with_parameters
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
@@ -115,13 +116,17 @@ def fit_em(
     num_epochs: int = 100,
     pseudocount: float = 0.1,
     weights: ArrayLike | None = None,
-    steps: EMSteps | None = None,
-    watch: EMWatch | None = None,
+    batch_size: int | None = None,
+    step_size: float | None = None,
+    pseudocount_per: str = "epoch",
+    rng: Seed = None,
+    tolerance: float = 0.0,
+    callback: Callable[[int, float], object] | None = None,
+    progress: bool = False,
     n_jobs: int | None = None,
     tied: bool | Sequence[Sequence[int]] = False,
     leaves: Any = None,
     dtype: str = "float64",
-    **keywords: Any,
 ) -> tuple[Circuit, Floats]:
     """Fit all parameters of a circuit by expectation maximisation.
 
@@ -138,10 +143,14 @@ def fit_em(
         Spread evenly over the edges or categories of each unit; 0 for maximum likelihood.
     weights : (N,) float array_like, optional
         Non-negative row weights; a weight of 2 counts as the row twice.
-    steps : EMSteps, optional
-        Mini-batches and their step size.  Default: all rows in each step.
-    watch : EMWatch, optional
-        When to stop early, and how progress is shown.  Default: neither.
+    batch_size, step_size, pseudocount_per, rng
+        Mini-batches, see `EMSteps`.  Default: all rows in each step.
+    tolerance : float
+        Stop when the mean log-likelihood gains less than this in an epoch (nats per row); 0 never stops early.
+    callback : callable, optional
+        Called after each epoch as ``callback(epoch, mean_log_likelihood)``; a true result stops.
+    progress : bool
+        Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
     tied : bool or sequence of sequences of int
@@ -152,9 +161,6 @@ def fit_em(
         are read as C quantiles of a column.  Default: the leaves that the circuit has.
     dtype : "float64" or "float32"
         Numbers that the E-step computes with, see `expected_flows`; parameters are float64.
-    **keywords
-        Fields of `steps` (`batch_size`, `step_size`, `pseudocount_per`, `rng`) and of `watch` (`tolerance`, `callback`,
-        `progress`) as short forms: ``fit_em(circuit, data, batch_size=256)``.
 
     Returns
     -------
@@ -202,8 +208,9 @@ def fit_em(
         raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     num_epochs = check_whole_number(num_epochs, "num_epochs", 0)
     pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
-    steps, watch = grouped(steps, watch, keywords)
-    rng, _ = check_generator(steps.rng), count_jobs(n_jobs)
+    steps = EMSteps(batch_size, step_size, pseudocount_per, rng)
+    watch = EMWatch(tolerance, callback, progress)
+    generator, _ = check_generator(rng), count_jobs(n_jobs)
     total_weight = row_weight.sum()
     history: list[float] = []
     flows: tuple[Floats, ...] = ()
@@ -218,7 +225,7 @@ def fit_em(
     with watch.bar(num_epochs) as advance, workers(n_jobs) as pool:
         for _ in range(num_epochs):
             total = 0.0
-            for batch in steps.batches(len(rows), rng):
+            for batch in steps.batches(len(rows), generator):
                 counted = row_weight[batch]
                 share = counted.sum() / total_weight
                 if (
@@ -250,7 +257,7 @@ class _TableSteps:
         self._circuit, self._dtype, self._same_rows, self._free = circuit, dtype, same_rows, []  # type: ignore[var-annotated]
         self._packed, self._working = pack(circuit), packed_as(circuit, dtype)
         seconds = flow_seconds(circuit, len(rows)) * num_epochs
-        self._in_numpy = flows_in_numpy(circuit, EM, seconds)
+        self._in_numpy = flows_in_numpy(circuit, seconds)
 
     @property
     def circuit(self) -> Circuit:
@@ -420,9 +427,6 @@ def _averaged(
     )
 
 
-EM = Kernels("EM", lambda: fit_em(tiny_circuit(), np.zeros((1, 2), dtype=np.int64), num_epochs=1))
-
-
 def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The M-step: `packed` with the shares of the flows as parameters; rescale points renewed if needed."""
     table_row, is_missing = table_rows(packed)
@@ -436,14 +440,19 @@ def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: f
 
 def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
-    from pcircuit.kernels.em_steps import share, slices_of
-
     weights, tables = np.empty_like(packed.weights), np.ones_like(packed.tables)
-    of_inputs, of_sums = slices_of(packed)
-    still = share(inputs, packed.tables, *of_inputs, float(pseudocount), tables)
-    still &= share(edges, packed.weights, *of_sums, float(pseudocount), weights)
-    new = packed._replace(weights=weights, tables=tables)
-    return new if still else with_plan(new)
+    broken = np.zeros(1, dtype=np.uint64)
+    for (slices, between), flow, old, new in zip(
+        slices_of(packed),
+        (inputs, edges),
+        (packed.tables, packed.weights),
+        (tables, weights),
+        strict=True,
+    ):
+        arrays = flow, old, slices, between, new, broken
+        kernel(share, arrays, len(slices) // 3)(float(pseudocount))
+    packed = packed._replace(weights=weights, tables=tables)
+    return with_plan(packed) if broken[0] else packed
 
 
 def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float) -> Floats:
@@ -526,7 +535,6 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
     return _maximized(circuit, flows.edges, flows.inputs, pseudocount)
 
 
-T = TypeVar("T")
 DECAY = 0.6  # steps have to shrink, by an exponent in (0.5, 1], to converge; Cappe and Moulines advise this one
 
 
@@ -605,16 +613,7 @@ class EMSteps:
         return (number + 2.0) ** -DECAY if self.step_size is None else self.step_size
 
     def smoothing(self, pseudocount: float, share: float) -> float:
-        """The pseudocount of a step, in flows of all rows: divided by the step's share of them where it is per step.
-
-        Parameters
-        ----------
-        pseudocount, share : float
-            As given to `fit_em`; weight of the step's rows over that of all rows, in (0, 1].
-
-        Returns
-        -------
-        float
+        """The pseudocount of a step, in flows of all rows: divided by its share of their weight where it is per step.
 
         Examples
         --------
@@ -654,21 +653,7 @@ class EMSteps:
 
 @dataclass(frozen=True)
 class EMWatch:
-    """When EM stops early, and how progress is shown.
-
-    Parameters
-    ----------
-    tolerance : float, default 0.0
-        Stop when the mean log-likelihood gains less than this in an epoch (nats per row); 0 never stops early.
-    callback : callable, optional
-        Called after each epoch as ``callback(epoch, mean_log_likelihood)``; a true result stops.
-    progress : bool, default False
-        Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `tolerance` is not a number of at least 0, `callback` cannot be called, or `progress` is not a boolean.
+    """When EM stops early, and how progress is shown, as `fit_em` says; for what is drawn and asked.
 
     Examples
     --------
@@ -689,27 +674,7 @@ class EMWatch:
             )
 
     def stops(self, history: list[float]) -> bool:
-        """Whether EM ends here: the last gain is below `tolerance`, if that is above 0, or else the callback says so.
-
-        Parameters
-        ----------
-        history : list of float
-            Mean log-likelihood of each epoch so far, in nats per row; at least one.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        TypeError
-            If the callback returns what is neither true nor false, such as an array.
-
-        Examples
-        --------
-        >>> EMWatch(callback=lambda epoch, value: epoch == 1).stops([-3.0, -2.0])
-        True
-        """
+        """Whether EM ends here: the last gain is too small, or else `callback` says so."""
         gain = (
             float(history[-1]) - float(history[-2]) if len(history) > 1 else np.inf
         )  # NaN where both are -inf
@@ -727,20 +692,7 @@ class EMWatch:
 
     @contextmanager
     def bar(self, num_epochs: int) -> Iterator[Callable[[float], None]]:
-        """A progress bar on standard error, as a context.
-
-        It is drawn only with `progress`, on a terminal, and where `rich` is installed; else nothing is.
-
-        Parameters
-        ----------
-        num_epochs : int
-            Of the whole bar.
-
-        Yields
-        ------
-        advance : callable
-            Takes the mean log-likelihood of an epoch that is done.
-        """
+        """A progress bar as a context, which yields what takes the mean log-likelihood of an epoch that is done."""
         is_seen = (
             sys.stderr is not None and sys.stderr.isatty()
         )  # None in programs without a console
@@ -765,36 +717,6 @@ class EMWatch:
             yield lambda value: bar.update(
                 task, advance=1, description=f"EM, log-likelihood {value:.4f}"
             )
-
-
-def grouped(
-    steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, Any]
-) -> tuple[EMSteps, EMWatch]:
-    """Both groups, from objects or from the `keywords` that name their fields."""
-    known = {field.name: kind for kind in (EMSteps, EMWatch) for field in fields(kind)}
-    for name in keywords:
-        if name not in known:
-            raise TypeError(
-                f"`fit_em` has no argument `{name}`, expected one of {', '.join(sorted(known))} besides "
-                "those of its signature"
-            )
-    return _one_way("steps", EMSteps, steps, keywords), _one_way("watch", EMWatch, watch, keywords)
-
-
-def _one_way(name: str, kind: type[T], given: T | None, keywords: dict[str, Any]) -> T:
-    """The object `given`, or one made of the keywords that name its fields; not of both."""
-    own = {field.name: keywords[field.name] for field in fields(kind) if field.name in keywords}  # type: ignore[arg-type]
-    if given is None:
-        return kind(**own)
-    if own:
-        raise TypeError(
-            f"`{name}` is given and so is `{next(iter(own))}`, which is a part of it: give one of the two"
-        )
-    if not isinstance(given, kind):
-        raise TypeError(
-            f"`{name}` must be a {kind.__module__}.{kind.__name__}, or None, found {type(given).__name__}"
-        )
-    return given
 
 
 def fit_mixture(

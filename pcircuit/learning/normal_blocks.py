@@ -36,14 +36,15 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import Floats, Immutable, Ints, Seed, check_generator, check_numbers
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.evidence import all_missing, check_values
-from pcircuit.leaves import Gaussian
-from pcircuit.leaves.choice import Family, units_like
+from pcircuit.learning.product_mixtures import product_circuit
+from pcircuit.leaves import Gaussian, Tailed
 from pcircuit.leaves.gaussian import LOG_2_PI
-from pcircuit.regions import InnerRegion, InputRegion, LeafFamily
-from pcircuit.vtree import VTree
+from pcircuit.regions import LeafFamily
 
 DIAGONAL = 0.05  # d
-MEANS_ROUNDS = 10  # of k-means, where EM starts
+IN_BLOCKS = (Gaussian, Tailed)  # families of columns that are normal in blocks
+BESIDE = 0.01  # weight of the model that stands beside blocks while they are learned
+FAR = 10.0  # standard deviations, beyond which a row lies no further where EM starts
 EMPTY = 1e-9  # rows of a product that is left alone
 
 
@@ -228,52 +229,44 @@ class NormalBlocks(Immutable):
         return f"NormalBlocks({M} products, {B} of {self.num_variables} variables correlated)"
 
 
-def product_circuit(leaves: list[LeafFamily], weights: ArrayLike) -> Circuit:
-    """The circuit of M products: one sum over inputs; shapes weights (M,)."""
-    weights = np.asarray(weights, dtype=float)
-    V, M = len(leaves), len(weights)
-    tree = VTree.from_nested(list(range(V)))
-    products = np.repeat(np.arange(M)[:, None], V, axis=1)
-    inputs = [InputRegion(v, own) for v, own in enumerate(leaves)]
-    return Circuit(tree, [*inputs, InnerRegion(products, (weights / weights.sum())[None])])
-
-
 class BlockSteps:
-    """EM from k-means of the columns with normal leaves, of which there are two or more."""
+    """EM for blocks beside a model that stays as it is, from rows that lie far apart."""
 
     def __init__(
         self,
         table: Floats,
-        families: list[Family],
+        families: list[LeafFamily],
         num_products: int,
         prior_rows: float,
         generator: np.random.Generator,
+        beside: Floats,
     ) -> None:
-        self.table, self.families, self.prior_rows = table, families, prior_rows
-        self.is_normal = np.array([family is Gaussian for family in families])
+        """`beside`: (N,) ln of the likelihoods of the other model, times its weight."""
+        self.table, self.prior_rows, self.beside = table, prior_rows, beside
+        self.is_normal = np.array([isinstance(family, IN_BLOCKS) for family in families])
+        self._leaves = [
+            Gaussian.like(x, num_products) if is_normal else family.again(x, num_products)
+            for family, is_normal, x in zip(families, self.is_normal, table.T, strict=True)
+        ]
         block = table[:, self.is_normal]
         self.patterns = _patterns(block)
-        self._leaves = [
-            units_like(family, table[:, v], num_products) for v, family in enumerate(families)
-        ]
-        block = np.where(np.isnan(block), np.nanmean(block, axis=0), block)
-        spread = np.cov(block.T, bias=True)
+        mean, scale, least = np.transpose(
+            [one.prior for one in self._leaves if isinstance(one, Gaussian)]
+        )
+        z = np.clip(np.nan_to_num((block - mean) / scale), -FAR, FAR)
+        spread = np.atleast_2d(np.cov(z.T, bias=True))
         spread = (1 - DIAGONAL) * spread + DIAGONAL * np.diag(spread.diagonal())
-        own = [
-            one for one, is_normal in zip(self._leaves, self.is_normal, strict=True) if is_normal
-        ]
-        _, scale, least = np.array([one.to_arrays()["prior"] for one in own]).T
-        self.prior = spread * num_products ** (-2 / len(scale)) + np.diag(least**2)
-        shares = np.eye(num_products)[_nearest_means(block / scale, num_products, generator)]
-        self.model = self._maximized(shares, lambda m: (block, np.zeros(spread.shape)))
+        self.prior = spread * num_products ** (-2 / len(scale)) * np.outer(scale, scale)
+        self.prior += np.diag(least**2)
+        shares = np.eye(num_products)[_nearest(z, num_products, generator)]
+        self.model = self._maximized(shares, lambda m: (mean + scale * z, np.zeros(spread.shape)))
 
     def step(self) -> float:
-        """One step; the mean log-likelihood before it."""
+        """One step; the mean log-likelihood of both models together before it."""
         model, block = self.model, self.table[:, self.is_normal]
-        logs = model.log_joint(self.table, self.patterns)
-        total = _log_sum(logs)
+        logs = model.log_joint(self.table, self.patterns) + np.log(1 - BESIDE)
+        total = np.logaddexp(_log_sum(logs), self.beside)
         shares = np.exp(logs - total[:, None])
-
         found = [(one, *model.given(block, one)) for one in self.patterns if len(one.lacking)]
 
         def expected(m: int) -> tuple[Floats, Floats]:
@@ -316,26 +309,16 @@ class BlockSteps:
         )
 
 
-def _nearest_means(block: Floats, count: int, generator: np.random.Generator) -> Ints:
-    """(N,) the nearest of `count` means of each row, by k-means from rows that lie far apart; shapes block (N, B)."""
-
-    def distances() -> Floats:
-        return np.asarray(square[:, None] - 2 * block @ means.T + (means**2).sum(axis=1))
-
-    means, square = block[generator.integers(len(block))][None], (block**2).sum(axis=1)
-    while len(means) < count:
-        far = np.maximum(distances().min(axis=1), 0.0)
-        chances = far / far.sum() if far.sum() > 0 else None
-        means = np.concatenate([means, block[generator.choice(len(block), 1, p=chances)]])
-    for _ in range(MEANS_ROUNDS):
-        nearest = distances().argmin(axis=1)
-        means = np.stack(
-            [
-                block[nearest == m].mean(axis=0) if (nearest == m).any() else means[m]
-                for m in range(count)
-            ]
-        )
-    return np.asarray(distances().argmin(axis=1))
+def _nearest(z: Floats, count: int, generator: np.random.Generator) -> Ints:
+    """(N,) the nearest of `count` rows, drawn in turn with chances as their squared distance to others; z (N, B)."""
+    square = ((z - z[generator.integers(len(z))]) ** 2).sum(axis=1)
+    nearest = np.zeros(len(z), dtype=np.int64)
+    for m in range(1, count):
+        drawn = np.searchsorted(np.cumsum(square), generator.random() * square.sum())
+        other = ((z - z[min(drawn, len(z) - 1)]) ** 2).sum(axis=1)
+        nearest[other < square] = m
+        square = np.minimum(square, other)
+    return nearest
 
 
 def _patterns(block: Floats) -> list[_Pattern]:

@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from pcircuit.arguments import Bools, Evidence, Floats, Ints, check_integers, check_memory, first
 from pcircuit.evidence import integer_entries, row_weights
 from pcircuit.inference.threads import count_jobs, map_in_threads
-from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.engine import compiling, in_numpy
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
 BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
@@ -108,12 +108,9 @@ def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
     if weights is None:
         return None
     array = row_weights(weights, num_rows)
-    total = array.sum()
-    if not total > 0:
+    if array.sum() < np.finfo(np.float64).tiny:
         raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
-    if total < np.finfo(np.float64).tiny:  # all are few steps of the smallest double
-        return array
-    step = np.spacing(total) * 2  # the sum of the rounded weights stays below 2^53 steps
+    step = np.spacing(array.sum()) * 2  # the sum of the rounded weights stays below 2^53 steps
     return np.asarray(np.rint(array / step) * step)
 
 
@@ -157,18 +154,30 @@ def block_counts(
 
     Shapes: complete (V,), weights (N,) -> (sum of C_i, sum of C_j).
     """
-    count = (
-        _counts_by_product if pairs_are_products(categories, rows, columns) else _counts_by_codes
-    )
-    return count(data, categories, complete, weights, rows, columns)
+    if pairs_are_products(categories, rows, columns):
+        return _counts_by_product(data, categories, complete, weights, rows, columns)
+    first_i, first_j = starts(categories[rows]).tolist(), starts(categories[columns]).tolist()
+    counts = np.zeros((categories[rows].sum(), categories[columns].sum()))
+    for i, a in zip(rows.tolist(), first_i, strict=True):
+        for j, b in zip(columns.tolist(), first_j, strict=True):
+            if rows is columns and b < a:  # counted already
+                continue
+            table = pair_counts(data, categories, i, j, weights)
+            counts[a : a + len(table), b : b + table.shape[1]] = table
+            if rows is columns:
+                counts[b : b + table.shape[1], a : a + len(table)] = table.T
+    return counts
 
 
-def pair_counts(data: Evidence, categories: Ints, i: int, j: int) -> Floats:
-    """(C_i, C_j) float64 counts of one pair of variables, over the rows where both are present."""
+def pair_counts(
+    data: Evidence, categories: Ints, i: int, j: int, weights: Floats | None = None
+) -> Floats:
+    """(C_i, C_j) counts of one pair of variables, over the rows where both are present, as the histogram of codes."""
     present = (data[:, i] >= 0) & (data[:, j] >= 0)
     codes = data[present, i].astype(np.int64) * categories[j] + data[present, j].astype(np.int64)
-    shape = (categories[i], categories[j])
-    return np.bincount(codes, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+    counted = None if weights is None else weights[present]
+    counts = np.bincount(codes, counted, minlength=categories[i] * categories[j])
+    return counts.reshape(categories[i], categories[j]).astype(np.float64)
 
 
 def refuse_large_pairs(categories: Ints) -> None:
@@ -254,46 +263,10 @@ def _with_last_categories(kept: Floats, categories: Ints, complete: Bools) -> Fl
     return full
 
 
-# -- counting codes ------------------------------------------------------------------------------------------
+# -- mutual information --------------------------------------------------------------------------------------
 
-
-def _counts_by_codes(
-    data: Evidence,
-    categories: Ints,
-    complete: Bools,
-    weights: Floats | None,
-    rows: Ints,
-    columns: Ints,
-) -> Floats:
-    """Counts of two groups of variables, pair by pair, as the histogram of x_i * C_j + x_j."""
-    shift = (
-        0 if complete[rows].all() and complete[columns].all() else 1
-    )  # missing is category 0 for now
-    counts = np.zeros((categories[rows].sum(), categories[columns].sum()))
-    first_i, first_j = starts(categories[rows]), starts(categories[columns])
-    cells = int(categories[rows].max() * categories[columns].max())
-    step = min(max(BLOCK_ENTRIES // (8 * (len(rows) + len(columns))), 4 * cells), len(data))
-    for lo in range(0, len(data), step):
-        block = data[lo : lo + step]
-        weight = None if weights is None else weights[lo : lo + step]
-        x, y = (block[:, group].T.astype(np.int64, order="C") + shift for group in (rows, columns))
-        for i, (a, c_i) in enumerate(zip(first_i, categories[rows] + shift, strict=True)):
-            for j, (b, c_j) in enumerate(zip(first_j, categories[columns] + shift, strict=True)):
-                if rows is columns and j < i:
-                    continue
-                table = np.bincount(x[i] * c_j + y[j], weight, c_i * c_j).reshape(c_i, c_j)[
-                    shift:, shift:
-                ]
-                counts[a : a + len(table), b : b + table.shape[1]] += table
-                if rows is columns and j > i:
-                    counts[b : b + table.shape[1], a : a + len(table)] += table.T
-    return counts
-
-
-MOST_ENTRIES = 2**21  # codes of one side of a block: 8 MB
-MOST_BYTES = 2**27  # of all threads
+MOST_BYTES = 2**27  # of tables of all threads
 FEW_ROWS = 16  # for each cell of a pair, from which the kernel is the slower one
-TINY = 2.0**-900  # total weight of rows
 ROW_SECONDS, CELL_SECONDS = 6e-9, 3e-8  # of NumPy: for a row of a pair, and for a cell
 
 
@@ -306,23 +279,16 @@ def mutual_information(
         f"the mutual information of all pairs of {V} columns", 24 * V**2, "learn from fewer columns"
     )
     total = (len(data) if weights is None else weights.sum()) + pseudocount
-    if (
-        weights is not None and total < TINY
-    ):  # only the ratios matter, and x log x needs digits below those of x
-        weights, pseudocount, total = weights / TINY, pseudocount / TINY, total / TINY
     # sum |f| <= T (|log T| + log(cells)) when the arguments add up to T; 2^51 steps reach further than that
     step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
     groups = variable_groups(categories)
     pairs = [(rows, columns) for g, rows in enumerate(groups) for columns in groups[g:]]
-    singly = [
-        weights is None and _is_counted_singly(len(data), categories, *pair) for pair in pairs
+    by_kernel = [
+        pair for pair in pairs if weights is None and _is_counted_singly(data, categories, *pair)
     ]
-    by_kernel = [pair for pair, is_single in zip(pairs, singly, strict=True) if is_single]
-    if by_kernel and INFORMATION.in_numpy(
-        sum(_numpy_seconds(len(data), categories, *pair) for pair in by_kernel)
-    ):
-        by_kernel, singly = [], [False] * len(pairs)
-    by_numpy = [pair for pair, is_single in zip(pairs, singly, strict=True) if not is_single]
+    if by_kernel and in_numpy(_numpy_seconds(data, categories, by_kernel)):
+        by_kernel = []
+    by_numpy = [pair for pair in pairs if not any(pair is other for other in by_kernel)]
     complete = complete_variables(data)
 
     def counted(pair: tuple[Ints, Ints]) -> Floats:
@@ -335,10 +301,11 @@ def mutual_information(
         return _by_kernel(data, categories, pseudocount, step, *pair)
 
     information = np.empty((V, V))
+    threads = min(count_jobs(None), MOST_BYTES // (4 * int(categories.max()) ** 2))
     # matrix products have threads of their own
     for some, function, n_jobs in (
         (by_numpy, counted, 1),
-        (by_kernel, found_by_kernel, _num_threads(categories)),
+        (by_kernel, found_by_kernel, max(threads, 1)),
     ):
         with map_in_threads(function, some, n_jobs) as blocks:
             for (rows, columns), block in zip(some, blocks, strict=True):
@@ -347,9 +314,9 @@ def mutual_information(
     return information
 
 
-def _is_counted_singly(num_rows: int, categories: Ints, rows: Ints, columns: Ints) -> bool:
+def _is_counted_singly(data: Evidence, categories: Ints, rows: Ints, columns: Ints) -> bool:
     """Whether the kernel is faster than the matrix product for the pairs of two groups of variables."""
-    few = num_rows <= FEW_ROWS * categories[rows].mean() * categories[columns].mean()
+    few = len(data) <= FEW_ROWS * categories[rows].mean() * categories[columns].mean()
     return bool(few) or not pairs_are_products(categories, rows, columns)
 
 
@@ -396,55 +363,26 @@ def _steps_of_f(x: Floats, step: float) -> Floats:
 def _by_kernel(
     data: Evidence, categories: Ints, pseudocount: float, step: float, rows: Ints, columns: Ints
 ) -> Floats:
-    """(I, J) mutual information of two groups of variables, so many at a time that their codes stay small."""
-    from pcircuit.kernels.pair_information import information_of_pairs
+    """(I, J) mutual information of two groups of variables, compiled."""
+    with compiling:
+        from pcircuit.kernels.pair_information import information_of_pairs
 
-    few, same = max(1, MOST_ENTRIES // len(data)), rows is columns
     result = np.empty((len(rows), len(columns)))
-    table = np.zeros(int(categories[rows].max() * categories[columns].max()), dtype=np.int32)
-    for a in range(0, len(rows), few):
-        for b in range(a if same else 0, len(columns), few):
-            parts = rows[a : a + few], columns[b : b + few]
-            codes = tuple(np.ascontiguousarray(data[:, part].T, dtype=np.int32) for part in parts)
-            block = np.empty((len(parts[0]), len(parts[1])))
-            information_of_pairs(
-                codes,
-                tuple(categories[part] for part in parts),
-                same and a == b,
-                (float(pseudocount), float(step)),
-                table,
-                block,
-            )
-            result[a : a + few, b : b + few] = block
-            if same:
-                result[b : b + few, a : a + few] = block.T
+    codes = tuple(
+        np.ascontiguousarray(data[:, group].T, dtype=np.int32) for group in (rows, columns)
+    )
+    sizes = categories[rows], categories[columns]
+    table = np.zeros(int(sizes[0].max() * sizes[1].max()), dtype=np.int32)
+    constants = float(pseudocount), float(step)
+    information_of_pairs(codes, sizes, rows is columns, constants, table, result)
     return result
 
 
-def _num_threads(categories: Ints) -> int:
-    """Threads whose tables and codes together stay below MOST_BYTES."""
-    each = 4 * int(categories.max()) ** 2 + 8 * MOST_ENTRIES
-    return max(1, min(count_jobs(None), MOST_BYTES // each))
-
-
-def _numpy_seconds(num_rows: int, categories: Ints, rows: Ints, columns: Ints) -> float:
-    """About what NumPy takes for the pairs of two groups of variables."""
-    cells = float(categories[rows].sum() * categories[columns].sum())
-    return (len(rows) * len(columns) * num_rows * ROW_SECONDS + cells * CELL_SECONDS) / (
-        1 + (rows is columns)
-    )
-
-
-def _compile() -> None:
-    """The kernel at work on a pair."""
-    _by_kernel(
-        np.zeros((1, 2), dtype=np.int64),
-        np.array([2, 2]),
-        0.1,
-        2.0**-40,
-        np.array([0]),
-        np.array([1]),
-    )
-
-
-INFORMATION = Kernels("mutual information", _compile)
+def _numpy_seconds(data: Evidence, categories: Ints, pairs: list[tuple[Ints, Ints]]) -> float:
+    """About what NumPy takes for the pairs of groups of variables."""
+    seconds = 0.0
+    for rows, columns in pairs:
+        cells = float(categories[rows].sum() * categories[columns].sum())
+        of_rows = len(rows) * len(columns) * len(data) * ROW_SECONDS
+        seconds += (of_rows + cells * CELL_SECONDS) / (1 + (rows is columns))
+    return seconds

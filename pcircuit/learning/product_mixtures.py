@@ -20,8 +20,10 @@ An entry that is missing is drawn anew in any case.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, Mixture
@@ -31,32 +33,28 @@ from pcircuit.vtree import VTree
 CIRCUIT_PRODUCTS = 256
 
 
+def product_circuit(columns: Sequence[Any], weights: ArrayLike) -> Circuit:
+    """The circuit of S products: one sum over inputs, which are leaves or tables (S, C); shapes weights (S,)."""
+    weights = np.asarray(weights, dtype=float)
+    products = np.repeat(np.arange(len(weights))[:, None], len(columns), axis=1)
+    inputs = [InputRegion(v, own) for v, own in enumerate(columns)]
+    tree = VTree.from_nested(list(range(len(columns))))
+    return Circuit(tree, [*inputs, InnerRegion(products, (weights / weights.sum())[None])])
+
+
 def product_mixture(columns: Sequence[Floats], weights: Floats) -> Mixture:
     """The mixture of S products.
 
     Shapes: weights (S,).
     O(S sum_v C_v) time and memory.
     """
-    V = len(columns)
-    tree = VTree.from_nested(list(range(V))) if V > 1 else VTree([-1], [0])
     parts = [
         slice(begin, begin + CIRCUIT_PRODUCTS) for begin in range(0, len(weights), CIRCUIT_PRODUCTS)
     ]
-    shares = np.array([weights[part].sum() for part in parts]) / weights.sum()
-    return Mixture(
-        [_circuit(tree, [column[part] for column in columns], weights[part]) for part in parts],
-        shares,
-    )
-
-
-def _circuit(tree: VTree, columns: list[Floats], weights: Floats) -> Circuit:
-    """The circuit of some products."""
-    weights = weights / weights.sum()
-    if len(columns) == 1:
-        return Circuit(tree, [InputRegion(0, (weights @ columns[0])[None])])
-    products = np.repeat(np.arange(len(weights))[:, None], len(columns), axis=1)
-    inputs = [InputRegion(v, probs) for v, probs in enumerate(columns)]
-    return Circuit(tree, [*inputs, InnerRegion(products, weights[None])])
+    circuits = [
+        product_circuit([column[part] for column in columns], weights[part]) for part in parts
+    ]
+    return Mixture(circuits, np.array([weights[part].sum() for part in parts]) / weights.sum())
 
 
 def row_kernels(rows: Evidence, counts: Floats, num_categories: Ints, bandwidth: float) -> Mixture:

@@ -114,10 +114,10 @@ def rat_spn(
     data : (N, V) array_like, optional
         What leaves that are no tables start from.
     leaves : str, family, or sequence of these, optional
-        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
-        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
-        categories, columns with heaps `Atoms`, others `Gaussian`.  Start values come from quantile codes.
-        Default: categories.
+        For columns of numbers, NaN where missing: "gaussian", "tailed", "atoms", "histogram", "poisson",
+        "negative_binomial", "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole
+        numbers, all frequent, are categories, columns with heaps `Atoms`, others `Tailed`.  Start values come
+        from quantile codes.  Default: categories.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def _warm(circuit: Circuit, codes: Ints) -> Circuit:
 def _elementwise(
     vtree: VTree,
     num_units: int,
-    inputs: Callable[[int, int], Floats],
+    inputs: Callable[[int, int], Any],
     weights: Callable[[int], Floats],
 ) -> Circuit:
     """The circuit whose product k multiplies the units k of all children, with tables made in post-order."""
@@ -272,10 +272,10 @@ def hclt(
     tree : (V,) int array, optional
         Parent of each variable, -1 for the root.  Default: `chow_liu_tree` of the data.
     leaves : str, family, or sequence of these, optional
-        For columns of numbers, NaN where missing: "gaussian", "atoms", "histogram", "poisson", "negative_binomial",
-        "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole numbers are
-        categories, columns with heaps `Atoms`, others `Gaussian`.  The structure is that of quantile codes, and so are
-        the start values.  Default: categories.
+        For columns of numbers, NaN where missing: "gaussian", "tailed", "atoms", "histogram", "poisson",
+        "negative_binomial", "categorical", a class of `pcircuit.leaves`, or one for each column.  "auto": few whole
+        numbers, all frequent, are categories, columns with heaps `Atoms`, others `Tailed`.  The structure is
+        that of quantile codes, and so are the start values.  Default: categories.
 
     Returns
     -------
@@ -300,14 +300,10 @@ def hclt(
         weights row j:         0.1 * exp(-2 U) + 0.9 * [k = j]      (each part normalised)
         weights of the root:   exp(-2 U)
 
-    Start values must differ, or states with equal parameters would stay equal in every step.  That is not enough:
-    if hidden variables start nearly independent of each other, EM has to align the meaning of "state k" edge
-    by edge, and settles in maxima where it is not aligned.  The tree joins the most dependent variables, so a
-    hidden variable starts out repeating its parent's state nine times in ten: one meaning for
-    the whole tree, close to a mixture of K independent models, which EM then differentiates.  On the binary
-    set "plants" with K = 16, 100 epochs lead to -12.9 nats per test row instead of -14.0 without the 0.9
-    (mean of three seeds). A closer fit can also overfit sooner: on the 1,600 training rows of "dna", K = 16,
-    it is -81.2 instead of -79.8, and the best epoch on validation rows comes early.
+    Start values must differ, or states with equal parameters would stay equal in every step.  And if hidden variables
+    start nearly independent of each other, EM has to align the meaning of "state k" edge by edge, and settles in maxima
+    where it is not aligned.  So a hidden variable starts out repeating its parent's state nine times in ten: one
+    meaning for the whole tree, close to a mixture of K independent models, which EM then differentiates.
 
     With ``pseudocount=0`` the input rows nevertheless use one pseudocount, because a probability that is 0 at the
     start stays 0.
@@ -428,18 +424,15 @@ def hmm(
         leaves = check_numbers(leaves, "leaves", expected, least=0)
         if leaves.ndim != 2:
             raise ValueError(f"`leaves` must be {expected}, found shape {leaves.shape}")
-    units, step = np.arange(num_states)[:, None], InputRegion(0, leaves)
+    step = InputRegion(0, leaves)
     if step.num_units != num_states:
         raise ValueError(f"`leaves` must be {expected}, found {step.num_units} units")
-    vtree = VTree.from_nested(nested)
-    regions: list[InputRegion | InnerRegion] = []
-    for r, v in enumerate(vtree.variables.tolist()):
-        if v >= 0:
-            regions.append(InputRegion(v, step.leaves))
-            continue
-        products = np.repeat(units, len(vtree.children(r)), axis=1)
-        regions.append(InnerRegion(products, first if r == vtree.root else following))
-    return Circuit(vtree, regions)
+    return _elementwise(
+        VTree.from_nested(nested),
+        num_states,
+        lambda v, rows: step.leaves,
+        lambda rows: first if rows == 1 else following,
+    )
 
 
 def _input_rows(

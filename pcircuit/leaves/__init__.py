@@ -10,6 +10,7 @@ from pcircuit.leaves.histogram import Histogram
 from pcircuit.leaves.negative_binomial import NegativeBinomial
 from pcircuit.leaves.poisson import Poisson
 from pcircuit.leaves.rescaled import Rescaled
+from pcircuit.leaves.tailed import Tailed
 from pcircuit.leaves.truncated import Truncated
 from pcircuit.regions import Categorical, LeafError, LeafFamily
 
@@ -24,5 +25,6 @@ __all__ = [
     "NegativeBinomial",
     "Poisson",
     "Rescaled",
+    "Tailed",
     "Truncated",
 ]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints, check_numbers
 from pcircuit.leaves.columns import heaped_values
-from pcircuit.leaves.gaussian import Gaussian
+from pcircuit.leaves.tailed import Tailed
 from pcircuit.regions import LeafFamily
 
 TINY = 1e-300
@@ -38,6 +38,7 @@ class Atoms(LeafFamily):
 
     Examples
     --------
+    >>> from pcircuit.leaves import Gaussian
     >>> leaves = Atoms([0.0], [[0.25], [1.0]], Gaussian([1.0, 1.0], [1.0, 1.0]))
     >>> np.exp(leaves.log_density(np.array([0.0, 1.0]))).round(4)
     array([[0.25  , 1.    ],
@@ -82,11 +83,14 @@ class Atoms(LeafFamily):
         Shapes: x (N,) -> (N, K).
         """
         place, is_atom = self._places(x)
+        others = np.asarray(x, dtype=float)[~is_atom]
         with np.errstate(divide="ignore"):
-            logs = self.rest.log_density(x) + np.where(
-                np.isnan(x)[:, None], 0.0, np.log(self.share)
-            )
-            return np.where(is_atom[:, None], np.log(self.probs.T)[place], logs)
+            logs, log_share = np.log(self.probs)[:, place], np.log(self.share)
+        of_rest = self.rest.log_density(others).T + np.where(
+            np.isnan(others), 0.0, log_share[:, None]
+        )
+        logs[:, ~is_atom] = of_rest
+        return np.asarray(logs.T)
 
     def log_bound(self) -> Floats:
         """(K,) ln of the largest probability or density."""
@@ -100,13 +104,10 @@ class Atoms(LeafFamily):
         Shapes: x (N,), flows (N, K).
         """
         place, is_atom = self._places(x)
-        of_atoms = (is_atom[:, None] & (place[:, None] == np.arange(len(self.values)))).astype(
-            float
-        )
-        others = np.where(is_atom, np.nan, x)
-        of_rest = flows.T @ (~np.isnan(others)).astype(float)
-        inside = self.rest.statistics(others, flows)
-        return np.concatenate([flows.T @ of_atoms, of_rest[:, None], inside], axis=1)
+        of_atoms = flows[is_atom].T @ np.eye(len(self.values))[place[is_atom]]
+        others, of_others = np.asarray(x, dtype=float)[~is_atom], flows[~is_atom]
+        of_rest = of_others[~np.isnan(others)].sum(axis=0)[:, None]
+        return np.concatenate([of_atoms, of_rest, self.rest.statistics(others, of_others)], axis=1)
 
     def maximize(self, statistics: Any, pseudocount: float) -> Atoms:
         """Shares of the flow, a pseudocount spread evenly over atoms and rest; and the M-step of the rest.
@@ -198,28 +199,24 @@ class Atoms(LeafFamily):
 
     @classmethod
     def like(cls, x: Any, num_units: int) -> LeafFamily:
-        """Equal units with atoms at the values that many rows have; without such a value, normal distributions.
+        """Equal units with atoms at the values that many rows have; without such a value, normal ones with a tail.
 
         Shapes: x (N,).
         """
         values = heaped_values(np.asarray(x, dtype=float))
-        return _around(values, x, num_units) if len(values) else Gaussian.like(x, num_units)
+        rest = Tailed.like(x, num_units)
+        if not len(values):
+            return rest
+        return cls(values, np.zeros((num_units, len(values))), rest).again(x, num_units)
 
     def again(self, x: Any, num_units: int) -> Atoms:
         """Equal units with these atoms; shapes x (N,)."""
-        return _around(self.values, x, num_units)
+        x = np.asarray(x, dtype=float)
+        shares = (x[~np.isnan(x), None] == self.values).mean(axis=0)
+        rest = Tailed.like(x, num_units, self.values)
+        return Atoms(self.values, np.tile(shares, (num_units, 1)), rest)
 
     def _places(self, x: Any) -> tuple[Ints, np.ndarray]:
         """(N,) number of the atom that x may be, and whether it is."""
         place = np.minimum(np.searchsorted(self.values, x), len(self.values) - 1)
         return place, self.values[place] == x
-
-
-def _around(values: Floats, x: Any, num_units: int) -> Atoms:
-    """Equal units with atoms at some values that fit a column; shapes values (A,), x (N,)."""
-    x = np.asarray(x, dtype=float)
-    seen = x[~np.isnan(x)]
-    others = seen[~np.isin(seen, values)]
-    rest = Gaussian.like(others if len(others) > 1 else seen, num_units)
-    shares = [(seen == value).mean() for value in values]
-    return Atoms(values, np.tile(shares, (num_units, 1)), rest)

@@ -1,34 +1,36 @@
 """Which family each column of a table gets: by name, one for each column, or by a look at the column."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from pcircuit.arguments import Floats, Ints, check_choice, is_listing, shown
 from pcircuit.leaves.atoms import Atoms
-from pcircuit.leaves.columns import fitting_family
+from pcircuit.leaves.columns import are_categories
 from pcircuit.leaves.gaussian import Gaussian
 from pcircuit.leaves.histogram import Histogram
 from pcircuit.leaves.negative_binomial import NegativeBinomial
 from pcircuit.leaves.poisson import Poisson
+from pcircuit.leaves.tailed import Tailed
 from pcircuit.regions import Categorical, LeafFamily
 
 NUM_CODES = 8  # of a column of numbers, where structure is learned: quantiles
 NAMES: dict[str, type[LeafFamily]] = {
     "categorical": Categorical,
     "gaussian": Gaussian,
+    "tailed": Tailed,
     "atoms": Atoms,
     "histogram": Histogram,
     "poisson": Poisson,
     "negative_binomial": NegativeBinomial,
 }
-Family: TypeAlias = "type[LeafFamily] | LeafFamily"  # units of one: with their categories, or atoms
 
 
-def families_of(leaves: Any, table: Floats) -> list[Family]:
-    """The family of each column of a table, NaN where missing, with the states that the column has.
+def families_of(leaves: Any, table: Floats) -> list[LeafFamily]:
+    """A unit for each column of a table, NaN where missing: what its family is, with the states of the column.
 
+    Models of parts of the rows take more units like it (`again`), and so have the same categories and atoms.
     Shapes: table (N, V).
     """
     for v in np.flatnonzero(np.isnan(table).all(axis=0)).tolist():
@@ -42,46 +44,33 @@ def families_of(leaves: Any, table: Floats) -> list[Family]:
         raise ValueError(
             f"`leaves` must be one family, or one for each of the {V} columns, found {len(given)}"
         )
-    return [_family(one, table[:, v], v) for v, one in enumerate(given)]
+    return [_unit(one, table[:, v], v) for v, one in enumerate(given)]
 
 
-def _family(one: Any, column: Floats, v: int) -> Family:
-    """A family by its name, the class itself, or units whose states are to be kept."""
-    if isinstance(one, LeafFamily):
-        return one
-    if isinstance(one, type) and issubclass(one, LeafFamily):
-        return _with_states(one, column)
-    if not isinstance(one, str):
-        raise TypeError(f"`leaves` must be names or classes of families, found {shown(one)}")
-    name = check_choice(one, "leaves", ("auto", *NAMES))
-    family = NAMES[fitting_family(column) if name == "auto" else name]
-    seen = column[~np.isnan(column)]
-    if family.is_discrete and ((seen < 0) | (seen != np.floor(seen))).any():
-        wrong = float(seen[(seen < 0) | (seen != np.floor(seen))][0])
-        raise ValueError(
-            f"`leaves` says {one} of column {v} of `data`, which holds {wrong:g}, expected 0, 1, 2, ...: choose "
-            "a family of numbers there"
-        )
-    return _with_states(family, column)
-
-
-def _with_states(family: type[LeafFamily], column: Floats) -> Family:
-    """A family with the categories or the atoms of a column: models of parts of the rows have the same."""
-    if family is Categorical:
-        return Categorical(np.full((1, int(max(np.nanmax(column) + 1, 2))), 1.0))
-    if family is not Atoms:
+def _unit(family: Any, column: Floats, v: int) -> LeafFamily:
+    """A unit of a family that is given by its name, its class, or units."""
+    if isinstance(family, LeafFamily):
         return family
-    units = family.like(column, 1)
-    return units if isinstance(units, Atoms) else type(units)
-
-
-def units_like(family: Family, x: Floats, num_units: int) -> LeafFamily:
-    """Equal units that fit a column; shapes x (N,)."""
-    return family.like(x, num_units) if isinstance(family, type) else family.again(x, num_units)
+    if isinstance(family, str):
+        name = check_choice(family, "leaves", ("auto", *NAMES))
+        if name == "auto":
+            name = "categorical" if are_categories(column) else "atoms"
+        family = NAMES[name]
+    if not (isinstance(family, type) and issubclass(family, LeafFamily)):
+        raise TypeError(f"`leaves` must be names or classes of families, found {shown(family)}")
+    wrong = column[(column < 0) | (np.floor(column) < column)]
+    if family.is_discrete and len(wrong):
+        raise ValueError(
+            f"`leaves` says {family.__name__} of column {v} of `data`, which holds {wrong[0]:g}, expected 0, 1, "
+            "2, ...: choose a family of numbers there"
+        )
+    if family is Categorical:
+        return Categorical(np.ones((1, int(max(np.nanmax(column) + 1, 2)))))
+    return family.like(column, 1)
 
 
 def coded(
-    table: Floats, families: list[Family], num_codes: Sequence[int] | None = None
+    table: Floats, families: list[LeafFamily], num_codes: Sequence[int] | None = None
 ) -> tuple[Ints, Ints]:
     """(N, V) codes of a table, -1 where missing, and their numbers: categories as they are, else quantiles.
 
@@ -92,7 +81,7 @@ def coded(
     for v, family in enumerate(families):
         seen = ~np.isnan(table[:, v])
         column = table[seen, v]
-        if isinstance(family, Categorical):
+        if family.num_categories:
             codes[seen, v], numbers[v] = column, family.num_categories
             continue
         cuts = np.unique(np.quantile(column, np.arange(1, most[v]) / most[v]))

@@ -9,7 +9,10 @@ from pcircuit.arguments import Floats, check_numbers
 
 LEAST_SPREAD = 0.02  # of a unit, relative to the standard deviation of its column
 SMALLEST_SPREAD = 1e-9  # of a column, relative to the size of its numbers: a constant one
+MIDDLE = 0.01  # of the rows beyond it on either side
 FEW_VALUES = 20  # up to so many whole numbers are categories
+OFTEN = 5  # rows with a category: less often seen numbers foretell unseen ones
+TINY = 1e-150  # its square is still a double
 HEAPED = 0.08  # share of the rows that makes a value of a column of numbers an atom
 MOST_ATOMS = 16
 RATE_OF_ROUNDING = (
@@ -39,20 +42,27 @@ def prior_array(values: ArrayLike) -> Floats:
     return array
 
 
-def column_prior(x: Any) -> Floats:
-    """(3,) mean and standard deviation of a column, and the least one of a unit: half a rounding unit, or 2 %.
+def column_prior(x: Any, atoms: Any = ()) -> Floats:
+    """(3,) mean and deviation of a column without its atoms, the least one of a unit: half a rounding unit, or 2 %.
 
-    Shapes: x (N,) -> (3,).
+    Outliers count as far out as the numbers in the middle reach twice.  Shapes: x (N,), atoms (A,) -> (3,).
     """
-    seen = np.asarray(x, dtype=float)
-    seen = seen[~np.isnan(seen)]
+    column = np.asarray(x, dtype=float)
+    column = column[~np.isnan(column)]
+    others = column[~np.isin(column, atoms)]
+    seen = others if len(others) > 1 else column
     if not len(seen):
         raise ValueError(
             "`data` has a column of missing values only, expected some numbers to learn from: leave it out"
         )
-    mean = float(seen.mean())
-    spread = max(float(seen.std()), SMALLEST_SPREAD * max(abs(mean), 1e-300))
-    return np.array([mean, spread, max(LEAST_SPREAD * spread, 0.5 * rounding_unit(seen))])
+    low, high = np.quantile(seen, [MIDDLE, 1 - MIDDLE])
+    if high > low:
+        seen = np.clip(seen, low - (high - low), high + (high - low))
+    mean, spread = float(seen.mean()), float(seen.std())
+    least = max(0.5 * rounding_unit(column), SMALLEST_SPREAD * abs(mean), TINY)
+    if spread <= SMALLEST_SPREAD * abs(mean):  # a constant tells no scale but its own size
+        spread = abs(mean) or 1.0
+    return np.array([mean, max(spread, least), max(LEAST_SPREAD * spread, least)])
 
 
 def rounding_unit(x: Floats) -> float:
@@ -79,14 +89,9 @@ def heaped_values(x: Floats) -> Floats:
     return np.sort(values[often])
 
 
-def fitting_family(x: Any) -> str:
-    """The name of a family for a column: few whole numbers are categories, heaps atoms, the rest is Gaussian.
-
-    Shapes: x (N,).
-    """
-    seen = np.asarray(x, dtype=float)
-    seen = seen[~np.isnan(seen)]
-    is_whole = len(seen) and (seen == np.floor(seen)).all() and seen.min() >= 0
-    if is_whole and seen.max() < FEW_VALUES:
-        return "categorical"
-    return "atoms" if len(seen) and len(heaped_values(seen)) else "gaussian"
+def are_categories(x: Floats) -> bool:
+    """Whether a column holds the whole numbers from 0 to below 20, and each of them often; shapes x (N,)."""
+    seen = x[~np.isnan(x)]
+    if (seen < 0).any() or (seen >= FEW_VALUES).any() or (seen != np.floor(seen)).any():
+        return False
+    return bool(np.bincount(seen.astype(np.int64)).min() >= OFTEN)

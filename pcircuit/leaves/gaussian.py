@@ -210,9 +210,9 @@ class Gaussian(LeafFamily):
         return np.nan_to_num(np.stack([z, z * z - 1.0], axis=2), nan=0.0)
 
     @classmethod
-    def like(cls, x: Any, num_units: int) -> Gaussian:
-        """Equal units with mean and standard deviation of a column; shapes x (N,)."""
-        prior = column_prior(x)
+    def like(cls, x: Any, num_units: int, atoms: Any = ()) -> Gaussian:
+        """Equal units with mean and standard deviation of a column without atoms (A,); shapes x (N,)."""
+        prior = column_prior(x, atoms)
         return cls(np.full(num_units, prior[0]), np.full(num_units, max(prior[1:])), prior)
 
     def _scale(self) -> tuple[float, float, float]:

@@ -69,10 +69,6 @@ class NegativeBinomial(Counts):
         binomial = gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)
         return np.asarray(binomial + x * np.log(mu / (mu + r)) - r * np.log1p(mu / r))
 
-    def mode(self) -> Floats:
-        """(K,) the most probable counts: mu (r - 1) / r, rounded down, or 0."""
-        return np.floor(np.maximum(self.mean * (self.size - 1.0) / self.size, 0.0))
-
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, 3) sums of f, f E rate and f E ln rate, given each x; shapes x (N,), flows (N, K) -> (K, 3)."""
         from scipy.special import digamma

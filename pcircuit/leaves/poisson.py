@@ -1,10 +1,8 @@
 r"""Poisson distributions.
 
-.. math:: p_k(x) = e^{-\lambda_k} \lambda_k^x / x!, \qquad
-          \sum_x p_a(x) p_b(x) = e^{-(\sqrt{a} - \sqrt{b})^2} \, \mathrm{ive}_0(2 \sqrt{ab}),
+.. math:: p_k(x) = e^{-\lambda_k} \lambda_k^x / x!
 
-with the scaled Bessel function ive; products of three are summed.  The M-step is the mean of the rows, with that of the
-column in `pseudocount` rows more.
+The M-step is the mean of the rows, with that of the column in `pseudocount` rows more.
 """
 
 from __future__ import annotations
@@ -65,17 +63,6 @@ class Poisson(Counts):
         return np.asarray(
             np.multiply.outer(x, np.log(self.rate)) - self.rate - gammaln(x + 1.0)[:, None]
         )
-
-    def mode(self) -> Floats:
-        """(K,) the rates, rounded down."""
-        return np.floor(self.rate)
-
-    def overlap2(self, other: Any) -> Floats:
-        """(K, K') sum_x p_a(x) p_b(x), in closed form."""
-        from scipy.special import ive
-
-        a, b = np.sqrt(self.rate)[:, None], np.sqrt(other.rate)
-        return np.asarray(np.exp(-((a - b) ** 2)) * ive(0, 2 * a * b))
 
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, 2) sums of f and f x; shapes x (N,), flows (N, K) -> (K, 2)."""

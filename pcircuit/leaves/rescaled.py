@@ -10,7 +10,6 @@ not depend on the unit of a column: x -> c x divides p by c, and e^f as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -71,26 +70,6 @@ class Rescaled(LeafFamily):
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws."""
         return self.base.sample(units, rng)
-
-    def mode(self) -> Floats:
-        """(K,) the modes."""
-        return self.base.mode()
-
-    def interval(self, low: Any, high: Any) -> Floats:
-        """(K,) P(low < X <= high)."""
-        return self.base.interval(low, high)
-
-    def condition(self, low: float, high: float) -> Rescaled:
-        """The units given low < X <= high."""
-        return Rescaled(self.base.condition(low, high), self.log_factor)
-
-    def expectation(self, g: Callable[[Any], Any]) -> Floats:
-        """(K,) E g(X)."""
-        return self.base.expectation(g)
-
-    def cross_entropy(self, other: Rescaled) -> Floats:
-        """(K, K') -E_a ln p_b."""
-        return np.asarray(self.base.cross_entropy(other.base) + self.log_factor)
 
     def scores(self, x: Any) -> Floats:
         """(N, K, S) gradients in the parameters, which the measure does not change; shapes x (N,)."""

@@ -2,14 +2,13 @@
 
 import argparse
 import csv
-import difflib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hld.apps.command.output import flush_output, send
 from hld.tables.shown_names import printable
 
-NEAR = 0.75  # likeness of an option to one that is there, from 0 to 1
+FLAG: dict[str, Any] = {"action": "store_true"}
 ONE_TABLE = " (a command reads one table: run it once for each, or put the tables together)"
 STATUS = (
     "exit status: 0 no shift found, 1 shift found, 2 error, 3 no odd segment could be called (--by)"
@@ -40,14 +39,11 @@ class Parser(argparse.ArgumentParser):
     """Escapes what it quotes of the arguments, such as the names of files."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Arguments all of which are known; an error that says what is near to the first option that is not."""
+        """Arguments all of which are known; an error that says that a command reads one table."""
         found, rest = self.parse_known_args(args, namespace)
         if rest:
-            unknown = [word for word in rest if word.startswith("-")]
-            self.error(
-                f"unrecognized arguments: {' '.join(rest)}"
-                + (self._meant(found, unknown) if unknown else ONE_TABLE)
-            )
+            is_table = not any(word.startswith("-") for word in rest)
+            self.error(f"unrecognized arguments: {' '.join(rest)}{ONE_TABLE * is_table}")
         return found
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -60,17 +56,6 @@ class Parser(argparse.ArgumentParser):
         ):
             found.table = rest.pop(0)
         return found, rest
-
-    def _meant(self, found: Any, unknown: list[str]) -> str:
-        """The option of the command that is nearest to the first unknown one that is near to any; else nothing."""
-        commands: Any = next(action.choices for action in self._actions if action.dest == "command")
-        options = [
-            name for name in commands[found.command]._option_string_actions if name.startswith("--")
-        ]
-        for word in unknown:
-            if near := difflib.get_close_matches(word.partition("=")[0], options, 1, NEAR):
-                return f" (did you mean {near[0]}?)"
-        return ""
 
     def print_help(self, file: Any = None) -> None:
         """Help that does not arrive is an error, which argparse would pass over."""
@@ -137,11 +122,6 @@ def option(*names: str, group: str | None = None, **settings: Any) -> tuple[Any,
     return names, group, settings
 
 
-def flag(name: str, text: str, group: str | None = None) -> tuple[Any, ...]:
-    """An option without a value."""
-    return option(name, action="store_true", help=text, group=group)
-
-
 def whole_number(least: int) -> Callable[[str], int]:
     """What reads a whole number of at least so much."""
 
@@ -189,45 +169,21 @@ def separator(argument: str) -> str:
 
 def reading(of_format: str = "default: by the extension of the name") -> tuple[Any, ...]:
     """``--sep`` and the other options on the format of a table, with the help of ``--format``."""
-    return (
-        option(
-            "--sep",
-            type=separator,
-            help=r"separates cells: one character ('\t' is a tab)",
-            group=FORMAT,
-        ),
-        flag("--no-header", "the first row is data: columns are x0, x1, ...", FORMAT),
-        option(
-            "--decimal",
-            choices=(".", ","),
-            metavar="MARK",
-            help="decimal mark: '.' or ','",
-            group=FORMAT,
-        ),
-        option("--encoding", default="utf-8", help="encoding (default utf-8)", group=FORMAT),
-        option(
-            "--na-values",
-            metavar="A,B",
-            type=names,
-            default=[],
-            help="texts that mean a missing cell, besides empty ones, NA, NaN, null and the like",
-            group=FORMAT,
-        ),
-        option(
-            "--columns", metavar="A,B", type=names, help="read these columns only", group=FORMAT
-        ),
-        option(
-            "--drop",
-            metavar="A,B",
-            type=names,
-            default=[],
-            help="do not read these columns",
-            group=FORMAT,
-        ),
-        option(
-            "--format", choices=("csv", "parquet", "jsonl", "json"), help=of_format, group=FORMAT
-        ),
-    )
+    tab = r"separates cells: one character ('\t' is a tab)"
+    missing = "texts that mean a missing cell, besides empty ones, NA, NaN, null and the like"
+    lists: dict[str, Any] = {"metavar": "A,B", "type": names}
+    formats = ("csv", "parquet", "jsonl", "json")
+    options: dict[str, dict[str, Any]] = {
+        "--sep": {"type": separator, "help": tab},
+        "--no-header": {**FLAG, "help": "the first row is data: columns are x0, x1, ..."},
+        "--decimal": {"choices": (".", ","), "help": "decimal mark: '.' or ','"},
+        "--encoding": {"default": "utf-8", "help": "encoding (default utf-8)"},
+        "--na-values": {**lists, "default": [], "help": missing},
+        "--columns": {**lists, "help": "read these columns only"},
+        "--drop": {**lists, "default": [], "help": "do not read these columns"},
+        "--format": {"choices": formats, "help": of_format},
+    }
+    return tuple(option(name, group=FORMAT, **how) for name, how in options.items())
 
 
 def table(
@@ -260,7 +216,7 @@ def seed(of: str = "") -> tuple[Any, ...]:
 
 MODEL = option("model", metavar="MODEL", help="model file")
 ALPHA = option("--alpha", type=float, default=0.05, help="level of the test (default 0.05)")
-JSON = flag("--json", "print one JSON object (its schema: docs/json)")
+JSON = option("--json", help="print one JSON object (its schema: docs/json)", **FLAG)
 REPORT = option("--report", metavar="FILE.html", help="also write a report, a page of HTML")
 COMMANDS = {
     "fit": Command(
@@ -384,11 +340,6 @@ COMMANDS = {
                 choices=("year", "month", "day", "hour", "minute"),
                 help="with --by and times, how long a segment is",
             ),
-            option(
-                "--procedure",
-                choices=("bh", "by"),
-                help="with --by, false discovery control: Benjamini-Hochberg (default) or Benjamini-Yekutieli",
-            ),
             *reading(),
         ),
         STATUS,
@@ -403,7 +354,6 @@ COMMANDS = {
             ALPHA,
             JSON,
             option("--top", type=int, default=10, help="nodes and columns to list (default 10)"),
-            option("--plot", metavar="FILE.png", help="draw the columns' shares (needs hld[plot])"),
             *reading(),
         ),
         STATUS,
@@ -432,12 +382,6 @@ COMMANDS = {
                 help="file to write (default: standard output)",
             ),
             seed(),
-            option(
-                "--sep",
-                type=separator,
-                help=r"separates cells (default ',', of --real and --training what is "
-                r"found there; '\t' is a tab)",
-            ),
         ),
     ),
     "monitor": Command(
@@ -452,8 +396,10 @@ COMMANDS = {
                 metavar="N",
                 help="rows from one line to the next (default 100), or groups (default 1)",
             ),
-            flag("--alarm-only", "print only the line of the alarm and the last line"),
-            flag("--stop", "exit at the alarm"),
+            option(
+                "--alarm-only", help="print only the line of the alarm and the last line", **FLAG
+            ),
+            option("--stop", help="exit at the alarm", **FLAG),
             option(
                 "--reference",
                 metavar="HELDOUT.csv",

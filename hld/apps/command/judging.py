@@ -14,7 +14,6 @@ import pathlib
 from types import SimpleNamespace
 from typing import Any
 
-from hld.answers.words import p_text
 from hld.apps.command.arguments import OF_FILES
 from hld.apps.command.output import (
     check_output,
@@ -22,7 +21,6 @@ from hld.apps.command.output import (
     print_result,
     print_table,
     print_text,
-    save_figure,
     step,
 )
 from hld.apps.command.reading import (
@@ -40,7 +38,8 @@ from hld.testing.summaries.summary import BatchSummary
 from pcircuit.io.whole_file import replace_file
 
 SHIFT, BLIND = 1, 3  # exit status; the latter where no odd segment could have been called
-OF_NODES = ("node", "kind", "delta", "zscore", "own_zscore", "pvalue", "share")
+OF_NODES = ("zscore", "own_zscore", "pvalue")
+OF_COLUMNS = ("num_missing", "num_unseen", "num_out_of_range")
 SHOWN_NAMES = 6  # columns named for the scope of a node
 
 
@@ -54,9 +53,7 @@ def test(args: argparse.Namespace) -> int:
     else:
         detector, table = read_inputs(args)
         with step("testing segments"):
-            result = detector.test_by(
-                table, args.by, args.alpha, every=args.every, procedure=args.procedure or "bh"
-            )
+            result = detector.test_by(table, args.by, args.alpha, every=args.every)
     if args.report is not None:
         _write_report(args, detector, result)
     print_result(result, args.json)
@@ -95,10 +92,6 @@ def _check_options(args: argparse.Namespace) -> None:
             args.by is None and args.every is not None,
             "--every is for segments of time: give their column with --by",
         ),
-        (
-            args.by is None and args.procedure is not None,
-            "--procedure is for several segments: give their column with --by",
-        ),
     ):
         if is_wrong:
             raise ValueError(why)
@@ -118,12 +111,8 @@ test.__test__ = False  # type: ignore[attr-defined]  # its name must not make a 
 
 def explain(args: argparse.Namespace) -> int:
     """Test a batch: the verdict, and the nodes and columns that carry the shift."""
-    if args.plot is not None:
-        check_output(args.plot, (args.model, args.table))
     detector, result = _tested(args)
     found = explanation(detector, result, args.top)
-    if args.plot is not None:
-        draw_shares(detector, result, args.top, args.plot)
     if args.json:
         print_json(found)
     else:
@@ -157,9 +146,7 @@ def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
 
 def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
-    from hld.answers.reports.batch_report import batch_report
-    from hld.answers.reports.page import write_page
-    from hld.answers.reports.segments_report import segments_report
+    from hld.answers.reports import batch_report, segments_report, write_page
 
     batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
     digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
@@ -181,32 +168,21 @@ def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
     total = float(result.deltas @ result.deltas) or 1.0  # all shares are 0 where nothing differs
     odd = result.data_quality.columns
     nodes = [
-        {
-            "node": shift.node,
-            "kind": shift.kind,
+        {name: getattr(shift, name) for name in ("node", "kind", "delta", *OF_NODES)}
+        | {
             "variables": [names[v] for v in shift.scope],
-            "delta": shift.delta,
-            "zscore": shift.zscore,
-            "own_zscore": shift.own_zscore,
-            "pvalue": shift.pvalue,
             "share": shift.delta**2 / total,
         }
         for shift in found.nodes
     ]
     variables = [
-        {
-            "name": names[v],
-            "share": float(found.variable_scores[v]) / total,
-            "num_missing": odd[v].num_missing,
-            "num_unseen": odd[v].num_unseen,
-            "num_out_of_range": odd[v].num_out_of_range,
-        }
+        {"name": names[v], "share": float(found.variable_scores[v]) / total}
+        | {name: getattr(odd[v], name) for name in OF_COLUMNS}
         for v in (-found.variable_scores).argsort(kind="stable")[:top].tolist()
     ]
-    num_shifted = int((result.node_pvalues <= result.alpha).sum())
     return result.to_dict() | {
         "num_nodes": len(result.node_pvalues),
-        "num_nodes_shifted": num_shifted,
+        "num_nodes_shifted": int((result.node_pvalues <= result.alpha).sum()),
         "nodes": nodes,
         "variables": variables,
     }
@@ -228,36 +204,24 @@ def print_explanation(result: Any, found: Any) -> None:
         return
     print_table(
         ("node", "kind", "delta", "z", "own z", "p (adj.)", "share", "columns"),
-        [(*(entry[name] for name in OF_NODES), _listed(entry["variables"])) for entry in shifted],
+        [
+            (*(one[name] for name in ("node", "kind", "delta", *OF_NODES, "share")), _listed(one))
+            for one in shifted
+        ],
     )
 
 
-def draw_shares(detector: Any, result: Any, top: Any, path: Any) -> None:
-    """Draw the columns' shares of a shift into a picture file."""
-    from hld.answers.plots import new_figure, variable_shares
-
-    names = detector.encoder_.names
-    figure = new_figure((7.0, 1.6 + 0.32 * min(top, len(names))))
-    ax = variable_shares(result.localize(top=1), names, figure.add_subplot(), top=top)
-    ax.set_title(
-        f"{'Shift' if result.reject else 'No shift'} found: {p_text(result.pvalue, result.alpha)}, "
-        f"{result.num_samples} row{'s' * (result.num_samples != 1)}",
-        loc="left",
-    )
-    save_figure(figure, path, dpi=150)
-
-
-def _listed(names: Any) -> str:
-    """The first names of a scope, and how many more there are."""
+def _listed(node: dict[str, Any]) -> str:
+    """The first names of the scope of a node, and how many more there are."""
+    names = node["variables"]
     more = len(names) - SHOWN_NAMES
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def audit(args: Any) -> int:
     """Measure level, power and drift."""
-    from hld.answers.reports.page import write_page
-    from hld.answers.reports.segments_report import audit_report
-    from hld.detector.comparing.audit import audit as audited
+    from hld.answers.reports import audit_report, write_page
+    from hld.detector.audit import audit as audited
 
     if args.report is not None:
         check_output(args.report, (args.model, args.table))
@@ -294,7 +258,7 @@ def audit(args: Any) -> int:
 
 def _group_column(detector: Any, given: str | None) -> str | None:
     """The column of whole groups: the one that is given, else that of the fit; None if groups are not asked for."""
-    from hld.detector.comparing.audit import kind_of
+    from hld.detector.audit import kind_of
 
     known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
     if given is None and kind_of(detector) == "groups":
@@ -321,14 +285,14 @@ def summarize(args: Any) -> int:
 
 def read_summaries(paths: Any) -> Any:
     """The sum of the summaries of some files, each of which counts once."""
-    total, known = None, [os.path.realpath(path) for path in paths]
-    for i, path in enumerate(paths):
-        if known[i] in known[:i]:
+    total, known = None, set[str]()
+    for path in paths:
+        if (place := os.path.realpath(path)) in known:
             raise ValueError(
                 f"--summary names the file {path!r} twice, and its rows would count twice: name each "
                 "file once"
             )
-    for path in paths:
+        known.add(place)
         with open(path, encoding="utf-8-sig") as file:
             try:
                 found = BatchSummary.from_json(file.read())

@@ -31,6 +31,7 @@ from hld.tables.drawing import draw_rows
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import calendar_columns
 from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
+from hld.tables.shown_names import listed
 from hld.testing.planning.of_tables import plan as planned
 from pcircuit.io.archive import distinct_names
 from pcircuit.io.whole_file import replace_file
@@ -53,7 +54,7 @@ def fit(args: argparse.Namespace) -> int:
         rng=args.seed,
         metric=args.metric,
         covariates=args.covariates,
-        schema=(given := _schema(args)),
+        schema=_schema(args),
     )
     options = reading_options(args)
     # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
@@ -67,9 +68,8 @@ def fit(args: argparse.Namespace) -> int:
             max_rows=args.max_rows,
             seed=args.seed,
             is_series=args.order is not None,
-            kinds=_kinds(args, given),
         )
-    LOG.info("learning %d of %d rows", len(table), num_rows)
+    LOG.info("learning from %d rows", num_rows)
     detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
@@ -85,28 +85,12 @@ def fit(args: argparse.Namespace) -> int:
 
 def _schema(args: argparse.Namespace) -> Any:
     """What is known of the columns before the table is read; None for nothing."""
-    given = None if args.schema is None else _read_schema(args.schema)
+    given = () if args.schema is None else _read_schema(args.schema).columns
     dates = [column for name in args.calendar or () for column in calendar_columns(name)]
-    if not dates and not args.drop:
-        return given
-    known = () if given is None else given.columns
-    left_out = [
-        ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop
-    ]  # batches may have them
-    about: dict[str, Any] = {}
-    for column in (*known, *left_out, *dates):
-        about[column.name] = column  # what is said last holds
-    return TableSchema(tuple(about.values()))
-
-
-def _kinds(args: argparse.Namespace, given: Any) -> dict[str, str]:
-    """What columns are said to be."""
-    known = () if given is None else given.columns
-    return {
-        **{one.name: one.kind for one in known},
-        **dict.fromkeys(args.continuous or (), "continuous"),
-        **dict.fromkeys(args.categorical or (), "categorical"),
-    }
+    # batches may have columns that are not read
+    left_out = [ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop]
+    about = {one.name: one for one in (*given, *left_out, *dates)}  # what is said last holds
+    return TableSchema(tuple(about.values())) if about else None
 
 
 def _read_schema(path: Any) -> Any:
@@ -114,9 +98,7 @@ def _read_schema(path: Any) -> Any:
     try:
         with open(path, encoding="utf-8-sig") as file:
             return TableSchema.from_dict(json.load(file, object_pairs_hook=distinct_names))
-    except RecursionError:
-        raise ValueError(f"cannot read the schema {path!r}: it is nested too deeply") from None
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ValueError(f"cannot read the schema {path!r}: {error}") from None
 
 
@@ -176,17 +158,15 @@ def diff(args: argparse.Namespace) -> int:
 
 def export(args: Any) -> int:
     """Write the file, or both."""
-    if args.c is None and args.onnx is None:
+    wanted = [path for path in (args.c, args.onnx) if path is not None]
+    if not wanted:
         raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")
-    targets = check_outputs(
-        [path for path in (args.c, args.onnx) if path is not None], [args.model]
-    )
+    targets = check_outputs(wanted, [args.model])
     detector, contents = load_model(args.model), []
-    if args.c is not None:
-        with step("writing C"):
+    with step(f"writing {' and '.join(wanted)}"):
+        if args.c is not None:
             contents.append(c_source(detector).encode("ascii"))
-    if args.onnx is not None:
-        with step("building the ONNX graph"):
+        if args.onnx is not None:
             contents.append(onnx_model(detector).SerializeToString())
     for path, content in zip(targets, contents, strict=True):
         with replace_file(path) as file:
@@ -211,26 +191,23 @@ def sample(args: argparse.Namespace) -> int:
             rng=args.seed,
         )
     _warn_of_empty(detector.encoder_.columns, rows)
-    write_rows(detector.encoder_.names, rows, output, args.sep or ",")
+    write_rows(detector.encoder_.names, rows, output)
     return 0
 
 
 def _warn_of_empty(columns: tuple[Any, ...], rows: Any) -> None:
     """Warn of columns with many empty cells, which would be taken for missing; not of those that training had empty."""
-    counts = {
-        column.name: sum(cell is None for cell in cells)
-        for column, cells in zip(columns, rows.T, strict=True)
-        if getattr(column, "levels", None) != ()
-    }
+    least = max(LEAST_EMPTY, MANY_EMPTY * len(rows))
+    counts = [sum(cell is None for cell in cells) for cells in rows.T]
     empty = [
-        f"{name!r} ({100 * count / len(rows):.0f}%)"
-        for name, count in counts.items()
-        if count >= max(LEAST_EMPTY, MANY_EMPTY * len(rows))
+        one.name
+        for one, count in zip(columns, counts, strict=True)
+        if count >= least and getattr(one, "levels", None) != ()
     ]
     if empty:
         warnings.warn(
             "rare levels and new ones, of which the model holds no text, are drawn as empty cells: in "
-            f"{', '.join(empty[:MOST])}{' and others' if len(empty) > MOST else ''}",
+            f"{listed(empty, MOST)}",
             UserWarning,
             stacklevel=3,
         )

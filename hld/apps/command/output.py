@@ -105,17 +105,13 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
             "'-' stands for no file here, expected the name of a file to write (./- for one of that name)"
         )
     path = pathlib.Path(path)
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder, expected the name of a file to write")
     if path.exists() and not path.is_file():
         raise ValueError(
-            f"{str(path)!r} is a device or a pipe, expected the name of a file to write: it would be "
-            "replaced"
+            f"{str(path)!r} is a folder, a device or a pipe, expected the name of a file to write"
         )
     if not path.parent.is_dir():
         raise ValueError(
-            f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
-            f"create it"
+            f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: create it"
         )
     if any(one not in (None, "", "-") and _is_same(path, one) for one in inputs):
         raise ValueError(
@@ -124,6 +120,10 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
     with contextlib.suppress(_Tried), replace_file(path):
         raise _Tried  # which leaves all as it was
     return path
+
+
+class _Tried(Exception):
+    """A file can be written."""
 
 
 def check_outputs(paths: Any, inputs: Any = ()) -> list[pathlib.Path]:
@@ -142,10 +142,6 @@ def check_outputs(paths: Any, inputs: Any = ()) -> list[pathlib.Path]:
 def _is_same(path: pathlib.Path, other: str) -> bool:
     """Whether two names are of one file that is there."""
     return path.exists() and os.path.exists(other) and os.path.samefile(path, other)
-
-
-class _Tried(Exception):
-    """A file can be written."""
 
 
 def _cell(value: float | str) -> str:

@@ -16,9 +16,9 @@ Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 import ast
 import contextlib
 import csv
-import importlib
 import io
 import os
+import pkgutil
 import re
 import shlex
 import sys
@@ -70,10 +70,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def command_of(name: str) -> Callable[[Any], int]:
     """The function of a command, whose module is imported now."""
-    module, _, function = name.partition(".")
-    found: Callable[[Any], int] = getattr(
-        importlib.import_module(f"hld.apps.command.{module}"), function
-    )
+    found: Callable[[Any], int] = pkgutil.resolve_name(f"hld.apps.command.{name}")
     return found
 
 
@@ -106,8 +103,10 @@ def _warnings_in_a_line() -> Iterator[None]:
 
 
 # how the library names what a flag of the command line does
-CODE = re.compile(r"`(?P<name>\w+)(?:=(?P<list>\[.*?\])|=(?P<text>'\w+')|\((?P<call>'.*?')\))?`")
-FLAGS = {"categorical", "continuous", "covariates", "groups", "order", "schema", "na_values"}
+CODE = re.compile(
+    r"`(?:calendar_columns\('(?P<date>.*?)'\)"
+    r"|(?P<name>categorical|continuous|covariates|groups|order|schema|na_values)(?:=(?P<value>.*?))?)`"
+)
 
 
 def _as_flags(text: str) -> str:
@@ -116,18 +115,14 @@ def _as_flags(text: str) -> str:
 
 
 def _flag(found: re.Match[str]) -> str:
-    """The flag for an argument or a function in backticks; what the command line does not have stays."""
-    name = {"calendar_columns": "calendar"}.get(found["name"], found["name"])
-    if name not in FLAGS | {"calendar"}:
-        return found[0]
-    value = ast.literal_eval(found["list"] or found["text"] or found["call"] or "[]")
+    """The flag for an argument or a function in backticks."""
+    if found["date"]:
+        return f"--calendar {shlex.quote(found['date'])}"
+    value = ast.literal_eval(found["value"] or "''")
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow([value] if isinstance(value, str) else value)
-    return (
-        f"--{name.replace('_', '-')} {shlex.quote(line.getvalue())}"
-        if value
-        else f"--{name.replace('_', '-')}"
-    )
+    flag = f"--{found['name'].replace('_', '-')}"
+    return f"{flag} {shlex.quote(line.getvalue())}" if value else flag
 
 
 def _complain(*lines: str) -> None:

@@ -4,7 +4,6 @@ import argparse
 import codecs
 import csv
 import datetime
-import io
 import sys
 import warnings
 from collections.abc import Iterator
@@ -138,26 +137,24 @@ def _with_rows(path: str, chunks: Iterator[Any]) -> Iterator[Any]:
         )
 
 
-def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = ",") -> None:
+def write_rows(names: Any, rows: Any, path: str | None = None) -> None:
     """Write rows as CSV with a header; shapes rows (N, V)."""
-    rows = _with_days(rows)
-    if path is None and sys.stdout is None:
+    rows = [names, *_with_days(rows).tolist()]
+    if path is not None:
+        with replace_file(check_output(path)) as binary:
+            _write(rows, codecs.getwriter("utf-8")(binary))
+    elif sys.stdout is None:
         raise ValueError(
             "standard output is closed, expected somewhere to write the rows: give a file (-o)"
         )
-    if path is None and sys.stdout.isatty():
-        names, rows = (
-            map(on_screen, names),
-            ([on_screen(c) if isinstance(c, str) else c for c in row] for row in rows),
-        )
-    if path is None:
+    elif sys.stdout.isatty() or not hasattr(sys.stdout, "buffer"):
+        shown = ([on_screen(c) if isinstance(c, str) else c for c in row] for row in rows)
         with naming_output():
-            _write(names, rows, _standard_output(), separator)
-        return
-    with replace_file(check_output(path)) as binary:
-        file = io.TextIOWrapper(binary, encoding="utf-8", newline="")
-        _write(names, rows, file, separator)
-        file.detach()  # which flushes, and leaves the file open
+            _write(shown, sys.stdout)
+    else:
+        sys.stdout.flush()
+        with naming_output():
+            _write(rows, codecs.getwriter("utf-8")(sys.stdout.buffer))
 
 
 def _with_days(rows: Any) -> np.ndarray:
@@ -172,17 +169,6 @@ def _with_days(rows: Any) -> np.ndarray:
     return rows
 
 
-def _standard_output() -> Any:
-    """Where rows are written: the bytes under standard output, where it has any and is not a terminal."""
-    binary = getattr(sys.stdout, "buffer", None)
-    if binary is None or sys.stdout.isatty():
-        return sys.stdout
-    sys.stdout.flush()
-    return codecs.getwriter("utf-8")(binary)
-
-
-def _write(names: list[str] | tuple[str, ...], rows: Any, file: Any, separator: str) -> None:
+def _write(rows: Any, file: Any) -> None:
     """Header and rows to an open text file."""
-    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
+    csv.writer(file, lineterminator="\n").writerows(rows)

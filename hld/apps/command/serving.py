@@ -4,16 +4,16 @@
 """
 
 import os
-import pathlib
 import signal
 import sys
+import tempfile
 import time
 from typing import Any
 
 import pcircuit
 from hld.apps.command.output import flush_output, print_text, step
 from pcircuit.arguments import check_number
-from pcircuit.kernels.engine import compile_kernel, engine_is_numpy
+from pcircuit.kernels.engine import engine_is_numpy
 
 
 def serve(args: Any) -> int:
@@ -56,42 +56,17 @@ def warm_up(args: Any) -> int:
         print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
         return 0
     started, folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")
-    _check_folder(folder)
+    where = "beside the package or, where that is read-only, in the user's cache folder"
+    if folder:
+        where = f"in {folder}"
+        # where it cannot write Numba looks elsewhere, and says nothing
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     with step("compiling kernels"):
         pcircuit.warm_up(report=_say)
-    where = (
-        f"in {folder}"
-        if folder
-        else "beside the package or, where that is read-only, in the user's cache folder"
-    )
-    print_text(
-        f"kernels ready after {time.perf_counter() - started:.1f} s; Numba keeps them {where}"
-    )
+    seconds = time.perf_counter() - started
+    print_text(f"kernels ready after {seconds:.1f} s; Numba keeps them {where}")
     return 0
-
-
-def _check_folder(folder: str | None) -> None:
-    """Refuse to compile what would not be kept: where Numba cannot write it looks elsewhere, and says nothing."""
-    compiled: Any = compile_kernel(_same)
-    if not hasattr(compiled, "stats"):  # NUMBA_DISABLE_JIT
-        return
-    path = compiled.stats.cache_path
-    if folder and (
-        path is None or pathlib.Path(folder).resolve() not in pathlib.Path(path).resolve().parents
-    ):
-        raise ValueError(
-            f"NUMBA_CACHE_DIR is {folder!r}, where nothing can be written, expected a folder for compiled "
-            "kernels: change its access, or name another one"
-        )
-    if path is None:
-        raise ValueError(
-            "neither the folder of the package nor the user's cache folder can be written, expected one "
-            "for compiled kernels: name another one (NUMBA_CACHE_DIR)"
-        )
-
-
-def _same(x: Any) -> Any:
-    return x
 
 
 def _say(name: Any) -> None:

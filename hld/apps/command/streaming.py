@@ -32,10 +32,17 @@ from typing import Any
 from hld.answers.for_programs import plain_json
 from hld.apps.command.output import send, step
 from hld.apps.command.reading import load_model, read_batch, reading_options
+from hld.tables.factored import Factored
 from hld.tables.files.byte_files import MARKS
-from hld.tables.files.dialect import Dialect, ReadOptions, encoding_of, find_dialect
+from hld.tables.files.dialect import (
+    Dialect,
+    ReadOptions,
+    encoding_of,
+    find_dialect,
+    mark_of_rows,
+)
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.text_cells import Texts, as_fitted, mark_of_rows, text_rows
+from hld.tables.files.text_cells import as_fitted, text_rows
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.quality import column_lines
 from hld.testing.sequential.monitor import Monitor, MonitorResult
@@ -57,11 +64,7 @@ def monitor(args: argparse.Namespace) -> int:
     detector = load_model(args.model)
     encoder = detector.encoder_
     state, watch = _written(args.state), _monitor(detector, args)
-    was_alarm, result, differs = (
-        args.state is not None and _had_alarm(watch, args.state),
-        None,
-        dict[str, Any](),
-    )
+    was_alarm, result, differs = _had_alarm(watch, args.state), None, dict[str, Any]()
     options = reading_options(args, encoder)
     for number, (dialect, rows) in enumerate(_batches(args, encoder, options), 1):
         codes, marks, absent, extra = watch.encode(_cells(rows, dialect, encoder, options))
@@ -155,19 +158,15 @@ def _batches(
     if args.groups is None:
         yield from _blocks(lines, every, every, encoder, options)
         return
-    held, group = list[list[str]](), None
-    for dialect, (row,) in _blocks(lines, MANY, 1, encoder, options):
-        cell = _group(row, dialect, args.groups, options)
-        if held and cell != group:
-            yield dialect, held
-            held = []
-        group = cell
-        held.append(row)
-    if held:
-        yield dialect, held
+    single = ((dialect, row) for dialect, (row,) in _blocks(lines, MANY, 1, encoder, options))
+    for _, batch in itertools.groupby(
+        single, lambda one: _group(one[0], one[1], args.groups, options)
+    ):
+        dialects, rows = zip(*batch, strict=True)
+        yield dialects[-1], list(rows)
 
 
-def _group(row: list[str], dialect: Dialect, name: str, options: ReadOptions) -> str:
+def _group(dialect: Dialect, row: list[str], name: str, options: ReadOptions) -> str:
     """The group of a row; ValueError if there is no such column, or the row has none."""
     if name not in dialect.names:
         raise ValueError(
@@ -194,8 +193,8 @@ def _blocks(
     rows = text_rows(every, dialect, NAME, has_header=options.has_header)
     dialect = replace(dialect, decimal=options.decimal or ".")
     while block := list(itertools.islice(rows, size)):
-        is_open = options.decimal is None and dialect.decimal == "."
-        if is_open and mark_of_rows(block, dialect, fitted) == ",":
+        is_open = options.decimal is None and dialect.separator != "," and dialect.decimal == "."
+        if is_open and mark_of_rows(block, dialect.names, fitted, options) == ",":
             dialect = replace(dialect, decimal=",")
         yield dialect, block
 
@@ -208,7 +207,9 @@ def _cells(
     fitted = fitted_columns(encoder, names)
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     return {
-        name: as_fitted(Texts(columns[name]), fitted.get(name), dialect.decimal, missing, stated)
+        name: as_fitted(
+            Factored.of(columns[name]), fitted.get(name), dialect.decimal, missing, stated
+        )
         for name in options.chosen(names, NAME)
     }
 

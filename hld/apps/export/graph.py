@@ -147,10 +147,6 @@ class Graph:
             self.constants.append(numpy_helper.from_array(array, name))
         return self._known[key]
 
-    def where(self, condition: Any, one: Any, other: Any) -> Value:
-        """Entries of one tensor where a condition holds, else of another."""
-        return self.add("Where", condition, one, other)
-
     def joined(self, *parts: Any, axis: int = 0) -> Value:
         """Tensors one behind the other."""
         return self.add("Concat", *parts, axis=axis)
@@ -182,6 +178,12 @@ class Graph:
         )
         onnx.checker.check_model(model, full_check=True)
         return model
+
+
+def select(condition: Any, one: Any, other: Any) -> Value:
+    """Entries of one tensor where a condition holds, else of another; one of the three is a `Value`."""
+    found: Any = np.where(condition, one, other)
+    return found
 
 
 def log_gamma(x: Value) -> Value:

@@ -34,16 +34,17 @@ its p-values are never smaller than those of the library.
 """
 
 import importlib.util
+from collections.abc import Callable
 from functools import reduce
 from itertools import pairwise
-from operator import mul
-from typing import Any
+from operator import add, mul, sub
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import pcircuit
 from hld.apps.export.c_source import COS, POINTS, REACH, SIN, WIDEST
-from hld.apps.export.graph import FLOAT, INT64, Graph, Value, log_gamma
+from hld.apps.export.graph import FLOAT, INT64, Graph, Value, log_gamma, select
 from hld.apps.export.plan import Plan, plan_of
 from hld.laws.joint import RESOLVED
 from hld.laws.ranks.confirmation import excess_of, pooled_law
@@ -70,22 +71,23 @@ def onnx_model(detector: Any) -> Any:
     plan, graph = plan_of(detector), Graph()
     batch = Batch(plan, graph, detector.test_)
     distance, distances, pvalues = _distance(batch)
-    witnesses = [
-        _missing(batch),
-        _new(batch),
-        _largest_count(batch),
-        _largest_dependence(batch),
-    ]
-    together = _together(graph, distance, witnesses)
-    graph.where(batch.is_valid, together, np.nan).Identity(output="pvalue")
-    shown = [graph.where(one.share > 0.0, one.pvalue, np.nan).shaped(1) for one in witnesses]
-    graph.where(batch.is_valid, graph.joined(distance.shaped(1), *shown), np.nan).Identity(
-        output="witnesses"
-    )
-    graph.joined(*(one.columns for one in witnesses)).Identity(output="columns")
+    carried = {name: one(batch) for name, one in WITNESSES.items() if name in plan.witnesses}
+    together = _together(distance, [*carried.values()])
+    select(batch.is_valid, together, np.nan).Identity(output="pvalue")
+    shown, columns = [distance.shaped(1)], []
+    for name in WITNESSES:
+        if name in carried:
+            one = carried[name]
+            shown.append(select(one.share > 0.0, one.pvalue, np.nan).shaped(1))
+            columns.append(one.columns)
+        else:
+            shown.append(graph.constant(np.full(1, np.nan)))
+            columns.append(graph.constant(np.full(1 + (name == "dependences"), -1)))
+    select(batch.is_valid, graph.joined(*shown), np.nan).Identity(output="witnesses")
+    graph.joined(*columns).Identity(output="columns")
     batch.means.Identity(output="means")
     distances.Identity(output="distances")
-    graph.where(batch.is_valid & batch.is_law, pvalues, np.nan).Identity(output="pvalues")
+    select(batch.is_valid & batch.is_law, pvalues, np.nan).Identity(output="pvalues")
     q, m = len(plan.metrics), len(plan.arrays["mean"])
     return graph.model(
         [("codes", "INT64", ["rows", len(plan.columns)])],
@@ -114,8 +116,8 @@ class Batch:
         self.is_new, whole = codes >= new, codes.Equal("codes")
         is_refused = self.is_new & (A["unseen"] == 2)
         self.is_valid = _all(whole & ~is_refused).Identity(output="valid")
-        inside = graph.where(codes < C, codes, graph.where(codes.Equal(C), np.zeros_like(C), C - 1))
-        self.own = graph.where(self.is_new & (A["unseen"] == 1), np.full(len(C), -1), inside)
+        inside = select(codes < C, codes, select(codes.Equal(C), np.zeros_like(C), C - 1))
+        self.own = select(self.is_new & (A["unseen"] == 1), np.full(len(C), -1), inside)
         self.is_missing, is_hole = codes < np.int64(0), self.own < np.int64(0)
         self.is_holed = ~_all(~is_hole) | bool(plan.numbers["kept_holes"])
         self.rows = graph.add("Shape", "codes", start=0, end=1).as_type().shaped()
@@ -174,8 +176,8 @@ def _distance(batch: Batch) -> tuple[Value, Value, Value]:
     g, factor = _weights(batch)
     image = whole @ (g * (batch.means - plan.arrays["mean"]))
     distances = (blocks @ (image * image)).Sqrt()
-    least = numbers["round_off"] * graph.where(numbers["is_constant"] > 0, T, 1.0)
-    beyond = graph.where(distances > least, distances, 0.0)
+    least = numbers["round_off"] * select(numbers["is_constant"] > 0, T, 1.0)
+    beyond = select(distances > least, distances, 0.0)
     squared = beyond * beyond
     x = squared / (1.0 + T / float(n["train"] or np.inf))
     if not n["least_rows"] and not n["sizes"]:
@@ -191,20 +193,20 @@ def _distance(batch: Batch) -> tuple[Value, Value, Value]:
             batch, (whole, sizes, blocks), numbers, factor, squared
         )
         kinds += laws
-    found = three_moments(graph, *(graph.joined(*parts) for parts in zip(*kinds, strict=True)))
+    found = three_moments(*(graph.joined(*parts) for parts in zip(*kinds, strict=True)))
     scores, *others = (found.at(np.arange(len(maps)) + i * len(maps)) for i in range(len(kinds)))
-    holed = others.pop(0) if n["has_covariance"] else graph.where(numbers["is_apart"] > 0, law, 1.0)
-    each = graph.where(batch.is_holed, holed, graph.where(batch.is_law, law, scores))
+    holed = others.pop(0) if n["has_covariance"] else select(numbers["is_apart"] > 0, law, 1.0)
+    each = select(batch.is_holed, holed, select(batch.is_law, law, scores))
     mean = _harmonic(each)
-    pvalue = graph.where(batch.is_law, _joint(graph, plan, mean), _table(batch, mean))
+    pvalue = select(batch.is_law, _joint(plan, mean), _table(batch, mean))
     if others:
         pooled, rest = others
-        small = graph.where(odd >= T, out, rest.Min(out))
-        own = graph.where((odd > 0.0) & is_ranked, pooled.Max(small), pooled)
-        allowed = _joint(graph, plan, _harmonic(own))
+        small = select(odd >= T, out, rest.Min(out))
+        own = select((odd > 0.0) & is_ranked, pooled.Max(small), pooled)
+        allowed = _joint(plan, _harmonic(own))
         ranked = (T <= 1.0) & ~batch.is_law & ~batch.is_holed
         is_asked = (pvalue <= n["asked_below"]) & ~ranked
-        pvalue = graph.where(is_asked, pvalue.Max(allowed), pvalue)
+        pvalue = select(is_asked, pvalue.Max(allowed), pvalue)
     return pvalue.Max(TINY), distances, each
 
 
@@ -216,7 +218,7 @@ def _weights(batch: Batch) -> tuple[Value, Value]:
     fewest = max(min(k / 2, n["fewest"]), 1.0)
     is_enough = (batch.shown >= (0.5 * T).Min(float(n["fewest"])).Max(1.0)) & (kept >= fewest)
     spread = 1.0 / batch.least_one + 1.0 / np.maximum(kept, 1.0)
-    g = batch.graph.where(is_enough, (both / spread).Sqrt(), 0.0)
+    g = select(is_enough, (both / spread).Sqrt(), 0.0)
     factor = g * T / batch.least_one
     if k:
         pooled = ((T + (k - 1.0)) / (batch.shown + (kept - 1.0)).Max(1.0)).Sqrt()
@@ -226,7 +228,7 @@ def _weights(batch: Batch) -> tuple[Value, Value]:
 
 def _laws(batch: Batch, x: Value, v: Value) -> Value:
     """(q,) p-values of squared distances by the laws of the metrics."""
-    graph, metrics = batch.graph, batch.plan.metrics
+    metrics = batch.plan.metrics
     values = np.zeros((len(metrics), batch.plan.numbers["most_eigenvalues"]))
     counts = np.zeros_like(values)
     for i, one in enumerate(metrics):
@@ -236,21 +238,19 @@ def _laws(batch: Batch, x: Value, v: Value) -> Value:
     v = v.Min(np.maximum(batch.plan.numbers["most_scaled"] * counts.sum(axis=1), 0.1))
     counts[:, 0] += values[:, 0] <= 0  # of no law, whose tail is not used
     values[:, 0] += values[:, 0] <= 0
-    found = tail(
-        graph, values / scale[:, None], counts / v.shaped(-1, 1), x * batch.rows / (v * scale)
-    )
+    found = tail(values / scale[:, None], counts / v.shaped(-1, 1), x * batch.rows / (v * scale))
     is_law = np.array([len(one.arrays["eigenvalue"]) > 0 for one in metrics])
-    return graph.where(is_law, found, (x <= 0.0).as_type())
+    return select(is_law, found, (x <= 0.0).as_type())
 
 
 def _holed_moments(batch: Batch, maps: list[np.ndarray], g: Value) -> tuple[Value, ...]:
     """(q,) trace, sum of squares and largest eigenvalue, bounded, of F (S o R) F^t."""
-    A, n, graph = batch.plan.arrays, batch.plan.numbers, batch.graph
+    A, n = batch.plan.arrays, batch.plan.numbers
     shared = _symmetric(A["kept_shared"], len(A["mean"])) if n["kept_holes"] else n["per_kept"]
     pairs = batch.seen.turned() @ batch.seen / (batch.least_one.shaped(-1, 1) * batch.least_one)
     seen = g.shaped(-1, 1) * g * (pairs + shared) / (1.0 / batch.rows + n["per_kept"])
     own = _symmetric(A["covariance"], len(A["mean"])) * seen
-    return _moments(graph, [one @ own @ one.T for one in maps])
+    return _moments([one @ own @ one.T for one in maps])
 
 
 def _symmetric(triangle: np.ndarray, m: int) -> np.ndarray:
@@ -260,7 +260,7 @@ def _symmetric(triangle: np.ndarray, m: int) -> np.ndarray:
     return matrix + np.tril(matrix, -1).T
 
 
-def _moments(graph: Graph, matrices: list[Value]) -> tuple[Value, ...]:
+def _moments(matrices: list[Value]) -> tuple[Value, ...]:
     """(n,) traces, sums of squares and bounds of the largest eigenvalues of symmetric matrices."""
     found = []
     for M in matrices:
@@ -273,7 +273,7 @@ def _moments(graph: Graph, matrices: list[Value]) -> tuple[Value, ...]:
             power, log = power / size, log + size.Log() / 2.0 ** (i + 1)
         largest = log.Exp().Min(second.Sqrt())
         found.append([one.shaped(1) for one in (trace, second, largest)])
-    return tuple(graph.joined(*parts) for parts in zip(*found, strict=True))
+    return tuple(parts[0].graph.joined(*parts) for parts in zip(*found, strict=True))
 
 
 def _of_own_rows(
@@ -293,40 +293,26 @@ def _of_own_rows(
     number = T.Min(float(n["most_vectors"]))
     count = number.as_type(INT64)
     order = graph.add("Range", np.int64(0), count, np.int64(1))
-    steps = order.as_type() + graph.where(
+    steps = order.as_type() + select(
         float(n["most_vectors"]) < T, graph.constant(A["offset"]).at(order), 0.0
     )
     places = (steps * (T / number)).Floor().as_type(INT64)
     vectors = batch.likelihoods.at(places) - A["mean"]
-    vectors = (
-        graph.where(vectors.Abs() <= A["rounding"], 0.0, vectors) * batch.seen.at(places) * factor
-    )
+    vectors = select(vectors.Abs() <= A["rounding"], 0.0, vectors) * batch.seen.at(places) * factor
     images = vectors @ whole.T
     far = (images * images) @ blocks.T
     is_odd = (far > numbers["farthest"] * (1 + TIE)).as_type()
     kept = A["kept_shown"] if n["kept_holes"] else np.full(len(A["mean"]), float(k))
-    each, total = (
-        (kept * (T / batch.least_one)).Min(float(k)),
-        (vectors * vectors).sum(1, keepdims=1),
-    )
-    compared = (vectors * vectors) @ each.shaped(-1, 1) / total.Max(TINY)
-    compared = graph.where(total > 0.0, compared, float(k))
-    odd = is_odd.sum(0)
-    held = (is_odd * compared).sum(0) / odd.Max(1.0)
-    left_over = T - order.as_type().shaped(-1, 1)
-    ratios = graph.where(order.as_type().shaped(-1, 1) < odd, left_over / (held + left_over), 1.0)
+    # reference rows that show what is compared: with holes as many as show the node that fewest of them do
+    held = select(factor > 0.0, (kept * (T / batch.least_one)).Min(float(k)), float(k)).min(0)
+    odd, left_over = is_odd.sum(0), T - order.as_type().shaped(-1, 1)
+    ratios = select(order.as_type().shaped(-1, 1) < odd, left_over / (held + left_over), 1.0)
     is_ranked = (float(k) >= T) & (float(n["most_vectors"]) >= T)
     left = (T - odd).Max(1.0)
     rest = ((1.0 - is_odd).turned() @ images) * blocks
     x = (rest * rest).sum(1) / (left * left) / (1.0 / left + 1 / k)
     stretch = (1.0 + excess_of(norms[0], norms[1], numbers["fourth"]) / left).Max(1.0)
-    others = (
-        graph.constant(norms[0]),
-        graph.constant(norms[1] ** 2),
-        graph.constant(norms[2]),
-        x,
-        stretch,
-    )
+    others = (*map(graph.constant, (norms[0], norms[1] ** 2, norms[2])), x, stretch)
     center = images.ReduceMean(axes=[0], keepdims=0)
     distance, share = blocks @ (center * center), T / (T + float(k))
     off = images - share * center
@@ -335,7 +321,6 @@ def _of_own_rows(
     ends = np.cumsum([0, *sizes])
     centred = [(images - center).at(np.arange(*ends[i : i + 2]), axis=1) for i in range(q)]
     trace, second, largest = _moments(
-        graph,
         [
             one.turned() @ one if size <= n["most_vectors"] else one @ one.turned()
             for one, size in zip(centred, sizes, strict=True)
@@ -350,15 +335,13 @@ def _of_own_rows(
     return laws, (ratios.Log().sum(0).Exp(), odd, is_ranked)
 
 
-def three_moments(
-    graph: Graph, first: Value, second: Value, scale: Value, x: Value, v: Value
-) -> Value:
+def three_moments(first: Value, second: Value, scale: Value, x: Value, v: Value) -> Value:
     """(n,) tails P(Q >= x) of shifted gamma laws, their variance times v."""
     varies = second > 0.0
-    size = v * graph.where(varies, scale, 1.0)
-    dof = graph.where(varies, second * v / (size * size), 1.0)
-    found = tail(graph, np.ones((1, 1)), dof.shaped(-1, 1), (x - first) / size + dof)
-    return graph.where(varies, found, (x <= first).as_type())
+    size = v * select(varies, scale, 1.0)
+    dof = select(varies, second * v / (size * size), 1.0)
+    found = tail(np.ones((1, 1)), dof.shaped(-1, 1), (x - first) / size + dof)
+    return select(varies, found, (x <= first).as_type())
 
 
 def _harmonic(pvalues: Value) -> Value:
@@ -366,7 +349,7 @@ def _harmonic(pvalues: Value) -> Value:
     return 1.0 / (1.0 / pvalues).ReduceMean(axes=[0], keepdims=0)
 
 
-def _joint(graph: Graph, plan: Plan, mean: Value) -> Value:
+def _joint(plan: Plan, mean: Value) -> Value:
     """The p-value of all metrics together."""
     joint, draws = plan.arrays["joint"], len(plan.arrays["joint"])
     if not draws:
@@ -375,7 +358,7 @@ def _joint(graph: Graph, plan: Plan, mean: Value) -> Value:
     below = (single >= joint).as_type().sum(0)
     share = (mean / float(joint[RESOLVED])).Min(1.0)
     outside = share * ((RESOLVED + 1) / (draws + 1))
-    return graph.where(below >= float(RESOLVED), (below + 1.0) / (draws + 1.0), outside)
+    return select(below >= float(RESOLVED), (below + 1.0) / (draws + 1.0), outside)
 
 
 def _table(batch: Batch, score: Value) -> Value:
@@ -383,21 +366,20 @@ def _table(batch: Batch, score: Value) -> Value:
     A, graph, size = batch.plan.arrays, batch.graph, batch.plan.arrays["size"].astype(float)
     if not len(size):
         return graph.constant(np.nan)
-    starts, resolved = A["drawn_start"], batch.plan.numbers["drawn_resolved"]
+    resolved, starts = batch.plan.numbers["drawn_resolved"], A["drawn_start"]
     values = np.full((len(size), np.diff(starts).max()), np.inf)
-    ranks, edges, factors = np.zeros_like(values), np.zeros(len(size)), np.zeros(len(size))
+    pvalues = np.ones((len(size), values.shape[1] + 1))
+    edges, factors = np.zeros((2, len(size)))
     for i, (start, end) in enumerate(pairwise(starts)):
+        ranks, last = A["drawn_rank"][start:end], min(resolved, end - start) - 1
         values[i, : end - start] = A["drawn"][start:end]
-        B, edge = A["drawn_rank"][end - 1], min(resolved, end - start) - 1
-        ranks[i], ranks[i, : end - start] = B + 1, A["drawn_rank"][start:end]
-        ranks[i] /= B + 1
-        if size[i] > 1 and resolved < B:
-            edges[i], factors[i] = values[i, edge], (edge + 2) / (1 + B)
-    ranks = np.append(ranks, np.ones((len(size), 1)), axis=1)
+        pvalues[i, : end - start] = ranks / (ranks[-1] + 1)
+        if size[i] > 1 and ranks[-1] > resolved and values[i, last] > 0:  # a tail beyond the draws
+            edges[i] = values[i, last]
+            factors[i] = (last + 2) / (ranks[-1] + 1) / edges[i]
     larger = (score * (1 + TIE) >= values).as_type(INT64).sum(1, keepdims=1)
-    counted = graph.constant(ranks).GatherElements(larger, axis=1).shaped(-1)
-    factors[edges > 0] /= edges[edges > 0]
-    found = graph.where(score < edges, score * factors, counted)
+    counted = graph.constant(pvalues).GatherElements(larger, axis=1).shaped(-1)
+    found = select(score < edges, score * factors, counted)
     if len(size) == 1:
         return found.shaped()
     places = 1.0 / batch.rows.Min(size[-1])
@@ -407,43 +389,41 @@ def _table(batch: Batch, score: Value) -> Value:
     return (found * (down - up)).sum(0)
 
 
-def tail(graph: Graph, values: Any, counts: Any, q: Value) -> Value:
+def tail(values: Any, counts: Any, q: Value) -> Value:
     """(n,) P(Q > q) for Q = sum values_j chi2(counts_j), the largest value being 1.
 
     Shapes: values, counts (n, k), q (n,).
     """
-    counts, q = graph.constant(counts), q.shaped(-1, 1)
+    counts, q = q.graph.constant(counts), q.shaped(-1, 1)
     degrees, is_positive = counts.sum(1, True), q > 0.0
     # beyond the tail is less than any double
-    q = graph.where(is_positive, q, 1.0).Min(3000.0 + 2.0 * degrees)
+    q = select(is_positive, q, 1.0).Min(3000.0 + 2.0 * degrees)
     is_right = q > (counts * values).sum(1, True)
-    c = _saddle(graph, values, counts, q, is_right, degrees)
+    c = _saddle(values, counts, q, is_right, degrees)
     gap = 1.0 - 2 * values * c
     a = values / gap
     second = 1.0 / (c * c) + (2.0 * counts * a * a).sum(1, True)
     top = -(c * q + (0.5 * counts * gap.Log()).sum(1, True))
     width = (2.0 / second.Sqrt()).Min(WIDEST * (0.5 - c))
-    integral = _integral(graph, values, counts, (q, c, width, top))
-    found = graph.where(is_right, integral, 1.0 + integral).Max(0.0).Min(1.0)
-    return graph.where(is_positive, found, 1.0).shaped(-1)
+    integral = _integral(values, counts, (q, c, width, top))
+    found = select(is_right, integral, 1.0 + integral).Max(0.0).Min(1.0)
+    return select(is_positive, found, 1.0).shaped(-1)
 
 
-def _saddle(
-    graph: Graph, values: Any, counts: Value, q: Value, is_right: Value, degrees: Value
-) -> Value:
+def _saddle(values: Any, counts: Value, q: Value, is_right: Value, degrees: Value) -> Value:
     """(n, 1) the saddle points between the pole and the branch point, or left of the pole."""
-    low = graph.where(is_right, 0.0, -((degrees * 0.5 + 1.0) * 1.001 / q))
-    high = graph.where(is_right, 0.5, 0.0)
+    low = select(is_right, 0.0, -((degrees * 0.5 + 1.0) * 1.001 / q))
+    high = select(is_right, 0.5, 0.0)
     weights = counts * values
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         slope = (weights / (1.0 - 2 * values * middle)).sum(1, True) - q - 1.0 / middle
         is_below = slope < 0.0
-        low, high = graph.where(is_below, middle, low), graph.where(is_below, high, middle)
+        low, high = select(is_below, middle, low), select(is_below, high, middle)
     return 0.5 * (low + high)
 
 
-def _integral(graph: Graph, values: Any, counts: Value, parts: tuple[Value, ...]) -> Value:
+def _integral(values: Any, counts: Value, parts: tuple[Value, ...]) -> Value:
     """(n, 1) the integrals along the hyperbola, by the midpoint rule in u."""
     q, c, width, top = parts
     u = (np.arange(POINTS) + 0.5) * REACH / POINTS
@@ -453,7 +433,7 @@ def _integral(graph: Graph, values: Any, counts: Value, parts: tuple[Value, ...]
     a = 1.0 - across * x.Unsqueeze(np.array([2]))
     b = across * y.Unsqueeze(np.array([2]))
     is_there = across > 0  # padding
-    angles = (sizes * graph.where(is_there, np.pi / 2 - arctan(graph, a / b.Max(TINY)), 0.0)).sum(2)
+    angles = (sizes * select(is_there, np.pi / 2 - arctan(a / b.Max(TINY)), 0.0)).sum(2)
     real = -(x * q + top) - 0.25 * (sizes * (a * a + b * b).Log()).sum(2)
     imaginary = 0.5 * angles - y * q
     size = real.Exp() / (x * x + y * y)
@@ -463,12 +443,12 @@ def _integral(graph: Graph, values: Any, counts: Value, parts: tuple[Value, ...]
     return (size * turned * (REACH / POINTS / np.pi)).sum(1, True) * width * top.Exp()
 
 
-def arctan(graph: Graph, x: Value) -> Value:
+def arctan(x: Value) -> Value:
     """The arc tangent of a tensor."""
     for _ in range(ROUNDS):
         x = x / (1.0 + (1.0 + x * x).Sqrt())
-    square, series = x * x, graph.constant((-1.0) ** (TERMS - 1) / (2 * TERMS - 1))
-    for n in range(TERMS - 2, -1, -1):
+    square, series = x * x, 0.0 * x
+    for n in range(TERMS - 1, -1, -1):
         series = series * square + (-1.0) ** n / (2 * n + 1)
     return series * x * 2.0**ROUNDS
 
@@ -476,79 +456,63 @@ def arctan(graph: Graph, x: Value) -> Value:
 # --- counts ----------------------------------------------------------------------------------------------------------
 
 
-class Witness:
+class Witness(NamedTuple):
     """A witness beside the distance: its p-value, its share of the level (0 where it has nothing to compare), what it
     attains, and the columns that it names.
     """
 
-    def __init__(self, pvalue: Value, share: Value, attained: Any, columns: Value) -> None:
-        self.pvalue, self.share, self.attained, self.columns = pvalue, share, attained, columns
-
-
-def _absent(graph: Graph, num_columns: int = 1) -> Witness:
-    """A witness that is not carried."""
-    none = graph.constant(0.0)
-    return Witness(none, none, lambda level: none, graph.constant(np.full(num_columns, -1)))
+    pvalue: Value
+    share: Value
+    attained: Callable[[Value], Value]
+    columns: Value
 
 
 def _missing(batch: Batch) -> Witness:
     """The witness of missing values."""
-    known, n = batch.plan.arrays["train_missing"], batch.plan.numbers
-    if not n["trained"]:
-        return _absent(batch.graph)
-    T = batch.rows + np.zeros(len(known))
-    found = batch.is_missing.as_type().sum(0)
-    return _of_columns(
-        batch.graph, np.full(len(known), float(n["trained"])), known, T, found, n["missing_share"]
-    )
+    k, n = batch.plan.arrays["train_missing"], batch.plan.numbers
+    sizes = float(n["trained"]) + 0.0 * k, batch.rows + 0.0 * k
+    return _of_columns(sizes[0], k, sizes[1], batch.is_missing, n["missing_share"])
 
 
 def _new(batch: Batch) -> Witness:
     """The witness of new values."""
     A, n = batch.plan.arrays, batch.plan.numbers
-    if not n["has_new"]:
-        return _absent(batch.graph)
     T = (~batch.is_missing).as_type().sum(0)
-    found = batch.is_new.as_type().sum(0)
     return _of_columns(
-        batch.graph, A["kept_values"], A["kept_new"], T, found, n["new_share"], is_two_sided=False
+        A["kept_values"], A["kept_new"], T, batch.is_new, n["new_share"], is_two_sided=False
     )
 
 
 def _of_columns(
-    graph: Graph, n: Any, k: Any, T: Value, j: Value, share: float, *, is_two_sided: bool = True
+    n: Any, k: Any, T: Value, flags: Value, share: float, *, is_two_sided: bool = True
 ) -> Witness:
-    """One count for each column: k of n reference rows, j of T rows of the batch."""
-    pvalues = _count_pvalues(graph, n + T, k + j, T, j, is_two_sided)
+    """One count for each column: k of n reference rows, and of T rows of the batch those that have a flag."""
+    j = flags.as_type().sum(0)
+    margins = n + T, k + j, T
+    pvalues = _count_pvalues(*margins, j, is_two_sided)
     is_counted = k + j > 0.0
-    law = SmallestLaw(graph, n + T, k + j, T, is_counted, is_two_sided)
-    where = pvalues.ArgMin(axis=0, keepdims=1)
-    smallest = pvalues.min(0)
-    column = graph.where(smallest < 1.0, where, np.int64(-1))
+    law = SmallestLaw(*margins, is_counted, is_two_sided)
+    smallest, where = pvalues.min(0), pvalues.ArgMin(axis=0, keepdims=1)
+    column = select(smallest < 1.0, where, np.int64(-1))
     has = is_counted.as_type().max(0)
     return Witness(law.pvalue(smallest), share * has, law.attained, column)
 
 
-def _count_pvalues(
-    graph: Graph, N: Any, K: Any, T: Any, j: Any, is_two_sided: bool = True
-) -> Value:
+def _count_pvalues(N: Any, K: Any, T: Any, j: Any, is_two_sided: bool = True) -> Value:
     """(n,) twice the tails of counts on their sides of the mean, or upper tails."""
     above, is_mean = j * N > T * K, (j * N).Equal(T * K)
-    K, j = graph.where(above, K, N - K), graph.where(above, j, T - j)
-    log_first = sum(
-        (log_gamma(one + 1.0) for one in (K, N - K, T, N - T)), start=graph.constant(0.0)
-    ) - sum(
-        (log_gamma(one.Max(0.0) + 1.0) for one in (j, K - j, T - j, N - K - T + j, N)),
-        start=graph.constant(0.0),
+    K, j = select(above, K, N - K), select(above, j, T - j)
+    log_first = reduce(add, (log_gamma(one + 1.0) for one in (K, N - K, T, N - T))) - reduce(
+        add, (log_gamma(one.Max(0.0) + 1.0) for one in (j, K - j, T - j, N - K - T + j, N))
     )
     most = T.max(0).Sqrt() * STEPS + float(MORE)
-    i = j.shaped(-1, 1) + graph.add("Range", 0.0, most.shaped(), 1.0)
+    i = j.shaped(-1, 1) + j.graph.add("Range", 0.0, most.shaped(), 1.0)
     N, K, T = (one.shaped(-1, 1) for one in (N, K, T))
     ratios = (K - i) * (T - i) / ((i + 1.0) * (N - K - T + i + 1.0).Max(1.0))
-    logs = graph.where(i < K.Min(T), ratios.Max(TINY), TINY).Log().sums(exclusive=1)
+    logs = select(i < K.Min(T), ratios.Max(TINY), TINY).Log().sums(exclusive=1)
     tails = (logs + log_first.shaped(-1, 1)).Exp().sum(1)
-    pvalues = (2.0 * tails if is_two_sided else tails).Min(1.0)
-    return graph.where(is_mean if is_two_sided else ~above, 1.0, pvalues)
+    pvalues = ((1.0 + is_two_sided) * tails).Min(1.0)
+    return select(is_mean if is_two_sided else ~above, 1.0, pvalues)
 
 
 class SmallestLaw:
@@ -557,10 +521,7 @@ class SmallestLaw:
     Shapes: N, K, T, varies (e,).
     """
 
-    def __init__(
-        self, graph: Graph, N: Any, K: Any, T: Any, varies: Value, is_two_sided: bool
-    ) -> None:
-        self.graph = graph
+    def __init__(self, N: Any, K: Any, T: Any, varies: Value, is_two_sided: bool) -> None:
         odd, few = K.Min(N - K), T.Min(N - T)
         is_same = ((odd < K) & (few < T)) | ((odd >= K) & (few >= T))
         small = odd.Min(few)
@@ -570,78 +531,74 @@ class SmallestLaw:
         a, b, N, small = (one.shaped(-1, 1) for one in (odd, few, N, small))
         points, p = count_tails(N, a, b, ~is_same.shaped(-1, 1), is_two_sided, MOST_VALUES)
         is_listed = is_listed.shaped(-1, 1) & (points <= 1.0)
-        points, masses = graph.where(is_listed, points, 2.0), graph.where(is_listed, p, 0.0)
-        size = points.shaped(-1).Shape()
-        self.points, order = graph.add_several(
-            "TopK", points.shaped(-1), size, outputs=[None, None], largest=0
+        points, masses = select(is_listed, points, 2.0), select(is_listed, p, 0.0)
+        points = points.shaped(-1)
+        self.points, order = points.graph.add_several(
+            "TopK", points, points.Shape(), outputs=[None, None], largest=0
         )
         self.masses = masses.shaped(-1).at(order)
 
     def pvalue(self, smallest: Value) -> Value:
         """F(q), at most 1."""
         reached = self.points <= smallest * (1 + SLACK)
-        found = self.num_dense * smallest + self.graph.where(reached, self.masses, 0.0).sum(0)
-        return self.graph.where(smallest >= 1.0, 1.0, found.Min(1.0))
+        found = self.num_dense * smallest + select(reached, self.masses, 0.0).sum(0)
+        return select(smallest >= 1.0, 1.0, found.Min(1.0))
 
     def attained(self, level: Value) -> Value:
         """The largest value of F(q) that is at most a level; points that only rounding sets apart are one."""
         fits = self.num_dense * self.points + self.masses.sums(0) <= level * (1 + SLACK)
-        beyond = self.graph.where(fits, 3.0, self.points).min(0)
-        total = self.graph.where(self.points < beyond * (1 - 1e-12), self.masses, 0.0).sum(0)
-        dense = self.num_dense * self.graph.where(beyond < 2.0, beyond, FAR)
+        beyond = select(fits, 3.0, self.points).min(0)
+        total = select(self.points < beyond * (1 - 1e-12), self.masses, 0.0).sum(0)
+        dense = self.num_dense * select(beyond < 2.0, beyond, FAR)
         return level.Min(total + dense)
 
 
 def _largest_count(batch: Batch) -> Witness:
-    """The witness of single counts."""
+    """The witness of single counts: of every category of every column, and up to every one, those that are events."""
     A, n, graph = batch.plan.arrays, batch.plan.numbers, batch.graph
-    if not n["events"]:
-        return _absent(graph)
-    starts, C = A["count_start"][:-1], A["categories"]
-    own = graph.where(batch.own < np.int64(0), C, batch.own) + starts
-    counts = _scattered(graph, own, n["counts"])
-    cells = np.delete(
-        np.arange(n["counts"]), starts + C
-    )  # of categories, not those of missing cells
-    known, column = A["count"][cells].astype(float), A["event_column"]
-    first = (starts - np.arange(len(C)))[column]
-    place, last, is_cut = first + A["event_category"], first + C[column], A["event_is_cut"] > 0
-
-    def up_to(numbers: Any) -> Value:
-        return graph.joined(np.zeros(1), numbers.sums(0))
-
-    single = counts.at(cells)
-    total, before = up_to(single), np.append(0.0, np.cumsum(known))
+    starts, C = A["count_start"], A["categories"]
+    V, most = len(C), C.max()
+    cells = np.arange(most) < C[:, None]
+    known = np.zeros((V, most))
+    known[cells] = np.delete(A["count"], starts[1:] - 1)  # without the missing cells
+    places = select(batch.own < np.int64(0), np.int64(V * most), batch.own + np.arange(V) * most)
+    single = _scattered(places, V * most + 1).at(np.arange(V * most)).shaped(V, most)
     pooled = single + known
-    every, filled = up_to(pooled), up_to((pooled > 0.0).as_type())
-    j = graph.where(is_cut, total.at(place + 1) - total.at(first), single.at(place))
-    k = np.where(is_cut, before[place + 1] - before[first], known[place])
-    T, size = total.at(last) - total.at(first), before[last] - before[first]
-    N, K = T + size, j + k
-    is_first = every.at(place) - every.at(first) <= 0.0
-    is_last = every.at(last) - every.at(place + 1) <= 0.0
-    few = filled.at(last) - filled.at(first) <= 2.0
-    has_cuts = A["has_cuts"][column] > 0
-    alone = (has_cuts & ~is_first & ~is_last) | (~has_cuts & (~few | is_first))
-    is_other = (pooled.at(place) > 0.0) & ((is_cut & ~is_last) | (~is_cut & alone))
-    varies = (K > 0.0) & (K < N) & (size > 0) & (T > 0.0) & is_other
-    evidence = np.where(varies, likelihood_ratio(j, T, K, N).Max(0.0), -1.0)
-    most = np.array([min(n["exact"], n["events"])])
+    size, T = known.sum(axis=1, keepdims=True), single.sum(1, True)
+    filled = (pooled > 0.0).as_type()
+    is_first = pooled.sums(1, exclusive=1) <= 0.0
+    is_last = pooled.sums(1) >= pooled.sum(1, True)
+    has_cuts = A["has_cuts"][:, None] > 0
+    alone = (has_cuts & ~is_first & ~is_last) | (
+        ~has_cuts & ((filled.sum(1, True) > 2.0) | is_first)
+    )
+    is_event = np.zeros((2, V, most), dtype=bool)  # cuts, and single categories
+    is_event[1 - A["event_is_cut"], A["event_column"], A["event_category"]] = True
+    is_other = (pooled > 0.0) & graph.joined(*(one.shaped(1, V, most) for one in (~is_last, alone)))
+    j = graph.joined(*(one.shaped(1, V, most) for one in (single.sums(1), single)))
+    k = np.stack([np.cumsum(known, axis=1), known])
+    N, K, T = T + size, j + k, T + 0.0 * j
+    varies = is_event & is_other & (K > 0.0) & (K < N) & (size > 0) & (T > 0.0)
+    j, N, K, T, varies = (one.shaped(-1) for one in (j, N + 0.0 * j, K, T, varies))
+    evidence = select(varies, likelihood_ratio(j, T, K, N).Max(0.0), -1.0)
+    most = np.array([min(n["exact"], is_event.size)])
     largest, where = graph.add_several("TopK", evidence, most, outputs=[None, None])
-    tails = _count_pvalues(graph, N.at(where), K.at(where), T.at(where), j.at(where))
-    tails = graph.where(largest < 0.0, 2.0, tails)
-    law = SmallestLaw(graph, N, K, T, varies, is_two_sided=True)
+    tails = _count_pvalues(N.at(where), K.at(where), T.at(where), j.at(where))
+    tails = select(largest < 0.0, 2.0, tails)
+    law = SmallestLaw(N, K, T, varies, is_two_sided=True)
     best = where.at(tails.ArgMin(axis=0, keepdims=1))
     has = varies.as_type().max(0)
-    named = graph.where(has > 0.0, graph.constant(column).at(best), np.int64(-1))
+    column = graph.constant(np.indices(is_event.shape)[1].ravel()).at(best)
+    named = select(has > 0.0, column, np.int64(-1))
     return Witness(law.pvalue(tails.min(0)), n["count_share"] * has, law.attained, named)
 
 
-def _scattered(graph: Graph, places: Value, size: int) -> Value:
+def _scattered(places: Value, size: int) -> Value:
     """(size,) how often each place occurs."""
     flat = places.shaped(-1)
     ones = (flat * np.int64(0) + np.int64(1)).as_type()
-    return graph.add("ScatterElements", np.zeros(size), flat, ones, axis=0, reduction="add")
+    zeros = np.zeros(size)
+    return flat.graph.add("ScatterElements", zeros, flat, ones, axis=0, reduction="add")
 
 
 # --- dependences -----------------------------------------------------------------------------------------------------
@@ -650,61 +607,58 @@ def _scattered(graph: Graph, places: Value, size: int) -> Value:
 def _largest_dependence(batch: Batch) -> Witness:
     """The witness of single dependences."""
     A, n, graph = batch.plan.arrays, batch.plan.numbers, batch.graph
-    E, cells = n["edges"], n["cells"]
-    if not E:
-        return _absent(graph, 2)
-    (u, v), starts = A["edge"].reshape(-1, 2).T, A["pair_start"]
-    one, other = batch.own.at(u, axis=1), batch.own.at(v, axis=1)
+    edges, starts, cells = A["edge"].reshape(-1, 2), A["pair_start"], n["cells"]
+    one, other = (batch.own.at(v, axis=1) for v in edges.T)
     is_whole = (one >= np.int64(0)) & (other >= np.int64(0))
-    places = graph.where(is_whole, one * A["categories"][v] + other + starts[:-1], np.int64(cells))
-    counted = graph.joined(_scattered(graph, places, cells + 1).at(np.arange(cells)), np.zeros(1))
+    places = one * A["categories"][edges[:, 1]] + other + starts[:-1]
+    places = select(is_whole, places, np.int64(cells + 1))
     index = starts[:-1, None] + np.arange(np.diff(starts).max())
     index = np.where(index < starts[1:, None], index, cells)  # (E, cells), padded
     a, r = (np.append(A[name], 0)[index].astype(float) for name in ("association", "pair"))
-    b = counted.at(index)
+    b = _scattered(places, cells + 2).at(index)
     kept, T = r.sum(axis=1, keepdims=True), b.sum(1, True)
     N = T + kept
     mean = ((b + r) * a).sum(1, True) / N.Max(1.0)
-    off = (a - mean) * (a - mean)
-    variance, difference = (
-        ((b + r) * off).sum(1, True) / N.Max(1.0),
-        (b * a).sum(1, True) / T.Max(1.0) - mean,
-    )
+    variance = ((b + r) * (a - mean) * (a - mean)).sum(1, True) / N.Max(1.0)
+    difference = (b * a).sum(1, True) / T.Max(1.0) - mean
     varies = (kept > 0) & (T > 0.0) & (variance.Sqrt() > 1e-10)
     exponents = difference * difference / variance.Max(TINY) * T * N / np.maximum(kept, 1) / 2.0
-    exponents = graph.where(varies, exponents, -1.0)
+    exponents = select(varies, exponents, -1.0).shaped(-1)
     varying = varies.as_type().sum(0)
-    most = np.array([min(n["enclosed"], E)])
-    largest, where = graph.add_several("TopK", exponents.shaped(-1), most, outputs=[None, None])
-    sides = (graph.constant(a).at(where), graph.constant(r).at(where), b.at(where))
-    bounds = mean_tails(*sides).shaped(-1)
-    bounds = graph.where(largest > (2.0 * varying).Log(), 2.0 * bounds, 2.0)
+    most = np.array([min(n["enclosed"], len(edges))])
+    largest, where = graph.add_several("TopK", exponents, most, outputs=[None, None])
+    bounds = mean_tails(*(graph.constant(side).at(where) for side in (a, r, b))).shaped(-1)
+    bounds = select(largest > (2.0 * varying).Log(), 2.0 * bounds, 2.0)
     best = where.at(bounds.ArgMin(axis=0, keepdims=1))
-    rows = graph.where(varies, N, 0.0).ReduceMax(keepdims=0)
-    fewer = graph.where(varies, T.Min(N - T), 0.0).ReduceMax(keepdims=0)
-    parts = log_gamma(graph.joined(*(part.shaped(1) + 1.0 for part in (fewer, rows - fewer, rows))))
-    least = 2.0 * varying * (parts * np.array([1.0, 1.0, -1.0])).sum(0, True).Exp()
-
-    def attained(level: Value) -> Value:
-        return graph.where(level >= least, level, 0.0)
-
+    rows = select(varies, N, 0.0).ReduceMax(keepdims=0)
+    fewer = select(varies, T.Min(N - T), 0.0).ReduceMax(keepdims=0)
+    ways = log_gamma(rows + 1.0) - log_gamma(fewer + 1.0) - log_gamma(rows - fewer + 1.0)
+    least = 2.0 * varying * (-ways).Exp()
     has = (varying > 0.0).as_type()
-    named = graph.where(
-        has > 0.0, graph.constant(A["edge"].reshape(-1, 2)).at(best).shaped(2), np.int64(-1)
+    named = select(has > 0.0, graph.constant(edges).at(best).shaped(2), np.int64(-1))
+    return Witness(
+        (bounds.min(0).shaped(1) * varying).Min(1.0),
+        n["dependence_share"] * has,
+        lambda level: select(level >= least, level, 0.0),
+        named,
     )
-    pvalue = (bounds.min(0).shaped(1) * varying).Min(1.0)
-    return Witness(pvalue, n["dependence_share"] * has, attained, named)
 
 
-def _together(graph: Graph, distance: Value, witnesses: list[Witness]) -> Value:
+WITNESSES = {
+    "missing values": _missing,
+    "new values": _new,
+    "counts": _largest_count,
+    "dependences": _largest_dependence,
+}
+
+
+def _together(distance: Value, witnesses: list[Witness]) -> Value:
     """The p-value of the distance and of the witnesses that share its level: `hld.witnesses.witnesses`."""
-    rest: Any = 1.0
-    s = graph.constant(FAR)
+    rest = reduce(sub, (one.share for one in witnesses), distance.graph.constant(1.0))
+    s = select(distance.IsNaN(), FAR, distance / rest)
     for one in witnesses:
-        rest = rest - one.share
-        s = s.Min(graph.where(one.share > 0.0, one.pvalue / one.share.Max(TINY), FAR))
-    s = s.Min(graph.where(distance.IsNaN(), FAR, distance / rest))
+        s = s.Min(select(one.share > 0.0, one.pvalue / one.share.Max(TINY), FAR))
     total = rest * s
     for one in witnesses:
-        total = total + graph.where(one.share > 0.0, one.attained(one.share * s), 0.0)
-    return graph.where(s >= FAR, np.nan, total.Min(s, 1.0)).shaped()
+        total = total + select(one.share > 0.0, one.attained(one.share * s), 0.0)
+    return select(s >= FAR, np.nan, total.Min(s, 1.0)).shaped()

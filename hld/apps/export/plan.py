@@ -250,44 +250,43 @@ def _tails(null: Any) -> dict[str, np.ndarray]:
 
 
 def _counts(detector: Any) -> dict[str, np.ndarray]:
-    """What is known of single cells and of pairs of columns."""
-    encoder, profile = detector.encoder_, detector.profile_
-    kept, trained, none = detector.new_values_, detector.schema_.trained, np.zeros(0)
+    """What is known of single cells and of pairs of columns; empty where a witness has nothing to compare with."""
+    encoder, profile, kept = detector.encoder_, detector.profile_, detector.new_values_
+    trained, has_largest = detector.schema_.trained, has_witnesses(detector)
     categories = np.array(encoder.num_categories)
     is_binned = np.array([one.kind in BINNED for one in encoder.columns])
-    has_largest = has_witnesses(detector)
-    has_pairs = has_largest and profile.associations is not None
-    pairs = profile.pairs if has_pairs else ()
-    whole = np.zeros(0, dtype=np.int64)
-    events = largest_count.CountEvents(whole, whole, whole > 0)
-    if has_largest:
-        events = largest_count.count_events(profile.counts, encoder.ordered)
-    return {
+    whole = ("count", "event_column", "event_category", "event_is_cut", "edge", "pair")
+    known = {
+        **dict.fromkeys(("train_missing", "kept_new", "kept_values", "association"), np.zeros(0)),
+        **dict.fromkeys(whole, np.zeros(0, dtype=np.int64)),
         "categories": categories,
         "new": categories - ~is_binned,
         "unseen": np.array([UNSEEN.index(one.unseen) for one in encoder.columns]),
-        "train_missing": none
-        if trained is None or not detector.missingness
-        else np.asarray(trained[1], dtype=np.float64),
-        "kept_values": none if kept is None else kept.shown.astype(np.float64),
-        "kept_new": none
-        if kept is None or not detector.missingness
-        else kept.new.astype(np.float64),
         "count_start": np.cumsum([0, *(categories + 1)]),
-        "count": np.concatenate(profile.counts) if has_largest else whole,
-        "event_column": events.columns,
-        "event_category": events.categories,
-        "event_is_cut": events.is_cut.astype(np.int64),
-        "has_cuts": np.isin(np.arange(len(categories)), events.columns[events.is_cut]).astype(int),
-        "edge": profile.edges.ravel() if has_pairs else whole,
-        "pair_start": np.cumsum([0, *(one.size for one in pairs)]),
-        "pair": np.concatenate([whole, *(one.ravel() for one in pairs)]),
-        "association": np.concatenate(
-            [none, *(one.ravel() for one in profile.associations[: len(pairs)])]
-        )
-        if has_pairs
-        else none,
+        "has_cuts": np.zeros(len(categories), dtype=np.int64),
+        "pair_start": np.zeros(1, dtype=np.int64),
     }
+    if detector.missingness and trained is not None:
+        known["train_missing"] = np.asarray(trained[1], dtype=np.float64)
+    if detector.missingness and kept is not None:
+        known |= {"kept_values": kept.shown.astype(float), "kept_new": kept.new.astype(float)}
+    if has_largest:
+        events = largest_count.count_events(profile.counts, encoder.ordered)
+        known |= {
+            "count": np.concatenate(profile.counts),
+            "event_column": events.columns,
+            "event_category": events.categories,
+            "event_is_cut": events.is_cut.astype(np.int64),
+        }
+        known["has_cuts"][np.unique(events.columns[events.is_cut])] = 1
+    if has_largest and profile.associations is not None and len(profile.pairs):
+        known |= {
+            "edge": profile.edges.ravel(),
+            "pair_start": np.cumsum([0, *(one.size for one in profile.pairs)]),
+            "pair": np.concatenate([one.ravel() for one in profile.pairs]),
+            "association": np.concatenate([one.ravel() for one in profile.associations]),
+        }
+    return known
 
 
 def _metric_plan(test: Any, i: int, law: LimitLaw | None) -> MetricPlan:

@@ -29,14 +29,13 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 import pcircuit
-from hld.answers.for_programs import plain_json
-from hld.answers.reports.page import STYLE
+from hld.answers.reports import STYLE
 from hld.apps.serve.guard import Guard
 from hld.apps.serve.limits import Limits, Refusal, refusal_of
 from hld.apps.serve.models import LoadedModel, Models
 from hld.apps.serve.numbers import Numbers
 from hld.apps.serve.pool import Pool
-from hld.apps.serve.requests import Asked, Bodies
+from hld.apps.serve.requests import DETAILS, Asked, Bodies, whole_number
 from hld.apps.serve.work import Batch, encode_table, json_bytes, judge, report
 
 LOG = logging.getLogger("hld.serve")
@@ -44,6 +43,7 @@ REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; sandbox"
 )
+TABLES = {"text/csv": "csv", "application/json": "json"}
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")  # as Host headers have them
 
 
@@ -60,7 +60,7 @@ class Service:
 
     async def test(self, asked: Asked) -> Response:
         """A table tested."""
-        return await self._judged(asked, {"text/csv": "csv", "application/json": "json"})
+        return await self._judged(asked, TABLES)
 
     async def summaries(self, asked: Asked) -> Response:
         """The same of a summary, or of the sum of several."""
@@ -68,20 +68,21 @@ class Service:
 
     async def _judged(self, asked: Asked, forms: dict[str, str]) -> Response:
         """The verdict on what a body holds in one of some forms."""
-        model, alpha = asked.model(self.models), asked.number("alpha", self.models.alpha)
-        detail, form = asked.detail(), asked.form(forms)
+        model, form = asked.model(self.models), asked.form(forms)
+        alpha = asked.value("alpha", float, self.models.alpha)
+        is_full = asked.value("detail", DETAILS.index, 0) == 0
         own = {"model": model.name, "digest": model.digest, "id": secrets.token_hex(8)}
         async with self.bodies.body(asked.request) as body:
             batch = Batch(body, form, alpha)
-            verdict = await self.pool.run(judge, model, batch, detail, own, self.limits)
+            verdict = await self.pool.run(judge, model, batch, is_full, own, self.limits)
         self.numbers.tested(model.name, verdict)
         model.heard.keep(own["id"], batch, verdict)
         return Response(verdict.content, media_type="application/json")
 
     async def observe(self, asked: Asked) -> Response:
         """Rows shown to the monitor, and where it stands then."""
-        model, after = asked.model(self.models), asked.count("after")
-        form = asked.form({"text/csv": "csv", "application/json": "json"})
+        model, after = asked.model(self.models), asked.value("after", whole_number, None)
+        form = asked.form(TABLES)
         async with self.bodies.body(asked.request) as body:
             codes, marks, differs = await self.pool.run(
                 encode_table, model, body, form, self.limits
@@ -285,7 +286,7 @@ def _refusal(refusal: Refusal) -> Response:
 
 
 def _json(value: Any, status: int = 200, headers: dict[str, Any] | None = None) -> Response:
-    return Response(json_bytes(plain_json(value)), status, headers, "application/json")
+    return Response(json_bytes(value), status, headers, "application/json")
 
 
 def _html(text: str, policy: str) -> Response:

@@ -53,22 +53,18 @@ class Guard:
                 message = {**message, "headers": [*message["headers"], *HEADERS]}
             await send(message)
 
-        try:
-            await self._app_for(scope)(scope, receive, answer)
-        finally:  # also of a request whose client has gone
-            name = getattr(
-                scope.get("endpoint"), "path", "other"
-            )  # paths that strangers make up are one
-            self.numbers.requests.labels(name, seen["status"]).inc()
-            self.numbers.seconds.labels(name).observe(time.perf_counter() - start)
-
-    def _app_for(self, scope: Scope) -> ASGIApp:
-        """What answers a request: the application, or a refusal."""
+        app = self.app
         try:
             self._check(scope)
         except Refusal as refusal:
-            return self.refuse(refusal)
-        return self.app
+            app = self.refuse(refusal)
+        try:
+            await app(scope, receive, answer)
+        finally:  # also of a request whose client has gone
+            # paths that strangers make up are one
+            name = getattr(scope.get("endpoint"), "path", "other")
+            self.numbers.requests.labels(name, seen["status"]).inc()
+            self.numbers.seconds.labels(name).observe(time.perf_counter() - start)
 
     def _check(self, scope: Scope) -> None:
         """Raise `Refusal` unless the request may be answered."""

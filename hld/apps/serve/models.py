@@ -214,18 +214,10 @@ def model_paths(arguments: Any) -> dict[str, Any]:
         name, equals, path = argument.partition("=")
         if not equals or not NAME.fullmatch(name):
             name, path = pathlib.Path(argument).stem, argument
-        if not NAME.fullmatch(name):
+        if not NAME.fullmatch(name) or not path or name in found:
             raise ValueError(
-                f"`models` has the name {name!r}, expected letters, digits, '_', '-' and '.': give one "
-                f"as NAME={argument.removeprefix('=')}"
-            )
-        if not path:
-            raise ValueError(
-                f"`models` has {argument!r} without a file, expected NAME=FILE: name the model file"
-            )
-        if name in found:
-            raise ValueError(
-                f"`models` has the name {name!r} twice, expected distinct names: give them as NAME=FILE"
+                f"`models` has {argument!r}, expected files with distinct names of letters, digits, '_', '-' and "
+                "'.': give one as NAME=FILE"
             )
         found[name] = path
     return found

@@ -5,16 +5,21 @@ Bodies are bounded one by one and all together.
 
 import asyncio
 import contextlib
-import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
 
 from starlette.requests import Request
 
 from hld.apps.serve.limits import BODIES, Limits, Refusal, busy
 from hld.apps.serve.models import LoadedModel, Models
-from hld.apps.serve.work import DETAILS
 
+DETAILS = ("full", "verdict")  # of an answer
 CLOSE = {"Connection": "close"}  # what else the client sends is not read
+EXPECTED = {
+    "alpha": "a number",
+    "after": "a whole number of at least 0",
+    "detail": " or ".join(DETAILS),
+}
 LINGER_BYTES = 2**27  # that are read of a body that is refused
 
 
@@ -45,34 +50,15 @@ class Asked:
             )
         return loaded[next(iter(loaded)) if name is None else name]
 
-    def number(self, name: str, default: float) -> float:
-        """A finite number."""
-        text = self.values.get(name, str(default))
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise Refusal(400, name, f"`{name}` must be a finite number, found {text[:64]!r}")
-        return value
-
-    def count(self, name: str) -> int | None:
-        """A whole number of at least 0, or None."""
+    def value(self, name: str, read: Callable[[str], Any], default: Any) -> Any:
+        """A parameter as a function reads it, which raises ValueError for what it cannot be."""
         text = self.values.get(name)
-        if text is not None and not (text.isascii() and text.isdecimal() and len(text) < 18):
+        try:
+            return default if text is None else read(text)
+        except ValueError:
             raise Refusal(
-                400, name, f"`{name}` must be a whole number of at least 0, found {text[:64]!r}"
-            )
-        return None if text is None else int(text)
-
-    def detail(self) -> str:
-        """How much of the result is wanted."""
-        value = self.values.get("detail", DETAILS[0])
-        if value not in DETAILS:
-            raise Refusal(
-                400, "detail", f"`detail` must be one of {', '.join(DETAILS)}, found {value[:64]!r}"
-            )
-        return value
+                400, name, f"`{name}` must be {EXPECTED[name]}, found {text!r:.66}"
+            ) from None
 
     def form(self, forms: Mapping[str, str]) -> str:
         """Which of some forms the media type is; `Refusal` for another type or charset."""
@@ -89,6 +75,13 @@ class Asked:
         if charset not in ("", "utf-8", "utf8", "us-ascii"):
             raise Refusal(415, "content-type", f"the body is in {charset[:40]}, expected utf-8")
         return form
+
+
+def whole_number(text: str) -> int:
+    """A whole number of at least 0; ValueError for anything else."""
+    if not text.isdecimal():
+        raise ValueError
+    return int(text)
 
 
 class Bodies:

@@ -7,19 +7,21 @@ that the model does not know are not looked at.
 JSON is {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}, ...]}, with plain cells or null.
 """
 
+import contextlib
 import io
 import itertools
 import json
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hld.apps.serve.limits import Limits, Refusal, check_time
-from hld.tables.factored import object_cells, whole_cells
+from hld.tables.factored import Factored, object_cells, whole_cells
 from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
-from hld.tables.files.text_cells import Texts, as_fitted, mark_of_rows, text_rows
+from hld.tables.files.text_cells import as_fitted, text_rows
 from hld.tables.times import TIMES, as_seconds
 from hld.testing.summaries.summary import BatchSummary
 from pcircuit.io.archive import distinct_names
@@ -27,16 +29,12 @@ from pcircuit.io.archive import distinct_names
 MOST_SUMMARIES, MOST_NUMBERS = 10_000, 1_000_000  # in a body
 SPARE_BRACKETS = 2**16  # lists and objects, and commas in texts, that any body may have
 FIRST_LINE = re.compile(r"[\r\n]*([^\r\n]*)")
+# only Python reads 1_000 and digits of other scripts as numbers
+PLAIN_LINES = re.compile(r"[\n!-^`-~]+")
 READ, MISSING = ReadOptions(), frozenset(NA_VALUES)
 OPTIONS = re.compile(
     r" \([^()]*--[a-z][^()]*\)"
 )  # of the command line, which a client does not have
-WORDS = {
-    ", or another encoding": " in UTF-8",
-    "say that it has no header, or give it one": "give it a header",
-    "read it as such": "send CSV as text/csv, or rows or columns as application/json",
-    "write it as Parquet": "send CSV as text/csv, or rows or columns as application/json",
-}
 
 
 def read_columns(body: bytes, form: str, encoder: Any, limits: Limits) -> dict[str, Any]:
@@ -77,23 +75,28 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     header = FIRST_LINE.match(_text(body))[1]  # type: ignore[index]
     _bounded(1, 1 + max(map(header.count, SEPARATORS)), limits, most)
     try:
-        dialect = find_dialect(body[:SNIFFED], READ, "the body")
+        dialect = find_dialect(body[:SNIFFED], READ, "the body", partial(fitted_columns, encoder))
     except ValueError as error:
-        message = OPTIONS.sub("", str(error))
-        for words, own in WORDS.items():
-            message = message.replace(words, own)
-        raise Refusal(400, "body", message) from None
+        text = OPTIONS.sub("", str(error))
+        raise Refusal(
+            400, "body", f"{text}; send CSV with a header and in UTF-8, or JSON as application/json"
+        ) from None
     names = dialect.names
     lines = io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline="")
     most_rows = min(limits.max_rows, limits.most_cells // len(names))
     rows = list(itertools.islice(text_rows(lines, dialect, "the body"), most_rows + 1))
     _bounded(len(rows), len(names), limits, most)
-    # the first number with a comma may come late
-    decimal = mark_of_rows(rows, dialect, fitted_columns(encoder, names)) or dialect.decimal
-    return (
-        lambda name, cells, fitted: as_fitted(Texts(cells), fitted, decimal, MISSING),
-        dict(zip(names, zip(*rows, strict=True), strict=True)),
-    )
+
+    def read(name: str, cells: tuple[str, ...], fitted: Any) -> Any:
+        lines = "\n".join(cells)
+        is_plain = PLAIN_LINES.fullmatch(lines) and lines.count("\n") == len(cells) - 1
+        if is_plain and fitted is not None and fitted.kind == "continuous":  # as most columns are
+            with contextlib.suppress(ValueError):
+                numbers = lines.replace(dialect.decimal, ".").split("\n")
+                return np.array([float(one or "nan") for one in numbers])
+        return as_fitted(Factored.of(cells), fitted, dialect.decimal, MISSING)
+
+    return read, dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
 def _json_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[Any, ...]:
@@ -134,12 +137,17 @@ def _column_of_json(name: str, cells: list[Any], fitted: Any) -> np.ndarray:
         raise Refusal(
             400, "body", f"column {name!r} holds nested values, expected one value in each cell"
         )
+    is_of_numbers = fitted is not None and fitted.kind == "continuous"
+    if is_of_numbers and {*map(type, cells)} <= {int, float, type(None)}:
+        with contextlib.suppress(OverflowError):
+            return np.array(cells, dtype=np.float64)
     return object_cells(cells)
 
 
 def _check_readable(name: str, column: Any, fitted: Any) -> None:
     """Refuse a column (n,) with cells of which none is of the type of training: that is no shift."""
-    if fitted is None or fitted.kind == "categorical":
+    is_of_numbers = getattr(column, "dtype", None) == np.float64
+    if fitted is None or fitted.kind == "categorical" or is_of_numbers:
         return
     cells = [one for one in whole_cells(column).tolist() if one not in (None, "") and one == one]
     if fitted.kind in TIMES:

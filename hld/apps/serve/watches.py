@@ -12,13 +12,9 @@ lives: there is one `Watch` for a version (`serve.models`), and one process for 
 (`lock_states`).
 """
 
-import contextlib
-import errno
 import fcntl
-import logging
 import os
 import pathlib
-import socket
 import threading
 import time
 import warnings
@@ -30,7 +26,6 @@ from hld.apps.serve.limits import Refusal
 from hld.detector.detector import HLDDetector
 from hld.testing.sequential.monitor import Monitor, MonitorResult
 
-LOG = logging.getLogger("hld.serve")
 MOST_POINTS = 512  # of the history of a monitor, for its picture
 
 
@@ -126,27 +121,19 @@ def lock_states(folder: str | os.PathLike[str], name: str) -> int:
     path = pathlib.Path(folder) / f"{name}.lock"
     try:
         held = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(held)
+            raise
+    except BlockingIOError:
+        raise ValueError(
+            f"`state` {str(folder)!r} is used for the model {name!r} by another service: stop that one "
+            "first, or give this one a folder of its own"
+        ) from None
     except OSError as error:
         raise ValueError(
-            f"`state` {str(folder)!r} cannot be written ({error.strerror or error}), expected a "
+            f"`state` {str(folder)!r} cannot be written and locked ({error.strerror or error}), expected a "
             "folder for the states of the monitors: change its access, or name another one"
         ) from None
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            holder = os.read(held, 200).decode("ascii", "replace")
-            os.close(held)
-            raise ValueError(
-                f"`state` {str(folder)!r} is used for the model {name!r} by another service ({holder!r}): "
-                "stop that one first, or give this one a folder of its own"
-            ) from None
-        LOG.warning(
-            "%s is on a file system without locks (%s): make sure that no other service uses the folder",
-            path,
-            error.strerror,
-        )
-    with contextlib.suppress(OSError):  # only for the message above; the disk may be full
-        os.ftruncate(held, 0)
-        os.write(held, f"process {os.getpid()} on {socket.gethostname()}".encode())
     return held

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hld.answers.for_programs import plain_json
-from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports import batch_report
 from hld.apps.serve.limits import Limits, check_time
 from hld.apps.serve.models import LoadedModel, Stored, trial_table
 from hld.apps.serve.tables import read_columns, read_summary
 from hld.detector.chunks import judge_chunks
 
-DETAILS = ("full", "verdict")
 PIECE = 8192  # rows between two looks at the deadline
 
 
@@ -44,19 +43,18 @@ class Verdict:
 
 
 def judge(
-    model: LoadedModel | Stored, batch: Batch, detail: str, own: dict[str, str], limits: Limits
+    model: LoadedModel | Stored, batch: Batch, is_full: bool, own: dict[str, str], limits: Limits
 ) -> Verdict:
     """The verdict on a batch, as `HLDResult.to_dict` has it, in words, and with fields of the service's own."""
     result = result_of(model, batch, limits)
     check_time()
-    is_full = detail == "full"
     # columns are costly
     shown = result if is_full else replace(result, evidence=None, data_quality=None)
     answer = own | {"summary": str(result) if is_full else repr(result)} | shown.to_dict()
     # the effect is that of all tests, also where they are not shown
     answer |= {"effect": result.effect, "effect_interval": result.effect_interval}
     return Verdict(
-        json_bytes(plain_json(answer)),
+        json_bytes(answer),
         result.pvalue,
         result.reject,
         result.num_samples,
@@ -110,10 +108,14 @@ def warm_up(model: LoadedModel | Stored, limits: Limits) -> None:
     table, text = trial_table(model.detector), io.StringIO()
     csv.writer(text).writerows([list(table), *zip(*table.values(), strict=True)])
     batch = Batch(text.getvalue().encode(), "csv", 0.05)
-    judge(model, batch, "full", {}, limits)
+    judge(model, batch, True, {}, limits)
     report(model, batch, limits)
 
 
 def json_bytes(value: Any) -> bytes:
     """A value as JSON in ASCII: names of columns may hold halves of characters, which UTF-8 has not."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+    how: dict[str, Any] = {"allow_nan": False, "separators": (",", ":")}
+    try:
+        return json.dumps(value, default=plain_json, **how).encode()
+    except ValueError:  # not a number, or infinite
+        return json.dumps(plain_json(value), **how).encode()

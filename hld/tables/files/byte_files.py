@@ -54,20 +54,14 @@ def opened(path: str) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
         try:
             yield _decompressed(path, stack)
-        except DAMAGED as error:
-            raise _is_damaged(path, error) from None
-        except OSError as error:
-            if error.errno is None:  # of a decompressor, not of the system
-                raise _is_damaged(path, error) from None
-            raise
-
-
-def _is_damaged(path: str, error: Exception) -> ValueError:
-    """What is raised where bytes cannot be decompressed."""
-    said = str(error).strip() or type(error).__name__
-    return ValueError(
-        f"{called(path)} is damaged or incomplete, or not compressed as its name says: {said}"
-    )
+        except (*DAMAGED, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            # of a decompressor, not of the system
+            said = str(error).strip() or type(error).__name__
+            raise ValueError(
+                f"{called(path)} is damaged or incomplete, or not compressed as its name says: {said}"
+            ) from None
 
 
 def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
@@ -85,12 +79,11 @@ def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
             f"{called(path)} is a folder, expected one file: give its files one by one, or test all of "
             "them as a query (--sql \"SELECT * FROM 'FOLDER/*.parquet'\")"
         )
-    # a name is given from the root on, as readers would take one such as http://... for an address and fetch it
-    file: Any = (
-        sys.stdin.buffer
-        if path == "-"
-        else stack.enter_context(pathlib.Path(path).absolute().open("rb"))
-    )
+    if path == "-":
+        file: Any = sys.stdin.buffer
+    else:
+        # from the root on, as readers would take a name such as http://... for an address and fetch it
+        file = stack.enter_context(pathlib.Path(path).absolute().open("rb"))
     head = file.peek(10)[:10] if hasattr(file, "peek") else b""
     ending = "" if path == "-" else pathlib.Path(path).suffix.lower()
     if ending not in COMPRESSED:
@@ -130,15 +123,15 @@ def with_head(file: Any) -> tuple[bytes, Any]:
     """The first bytes of a file, and the file with them in front."""
     head = b""
     while len(head) < SNIFFED and (more := file.read(SNIFFED - len(head))):
-        head += more
+        head = (head + more).lstrip(b"\r\n")
     return head, io.BufferedReader(_Replayed(head, file), BLOCK)
 
 
 class _Replayed(io.RawIOBase):
-    """A file of which the first bytes have been read, from its beginning."""
+    """A file of which the first bytes have been read, from its beginning; it remembers the last ones."""
 
     def __init__(self, head: bytes, file: Any) -> None:
-        self.head, self.file = head, file
+        self.head, self.file, self.tail = head, file, b""
 
     def readable(self) -> bool:
         """True."""
@@ -147,6 +140,6 @@ class _Replayed(io.RawIOBase):
     def readinto(self, buffer: Any) -> Any:
         """Read from the head, then from the file."""
         data = self.head[: len(buffer)] if self.head else self.file.read(len(buffer))
-        self.head = self.head[len(data) :]
+        self.head, self.tail = self.head[len(data) :], (self.tail + data[-64:])[-64:]
         buffer[: len(data)] = data
         return len(data)

@@ -4,9 +4,9 @@ A file whose only column holds another separator is not a table of one column, a
 its header has lost a row: a model learned from such a misreading would let everything pass.  So the separator is looked
 for in the first lines, and what looks wrong is refused with the option that settles the question.
 
-The decimal mark of a file whose cells are not separated by commas is found from its cells, whatever their order: nine
-amounts in ten may be 0, and the first of them with a comma may come in any row.  A table to learn from is judged by all
-the rows that are learned from, and a batch by the columns that are numbers in the model (`files.text_cells`).
+The decimal mark of a file whose cells are not separated by commas is found from the cells in its first four megabytes:
+of a table to learn from by the columns all of whose cells are numbers, of a batch by those that are numbers in the
+model.
 """
 
 import codecs
@@ -17,12 +17,13 @@ import io
 import itertools
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from hld.tables.forms import is_row_index
 from hld.tables.shown_names import in_one_line, listed
+from hld.tables.times import TIMES
 
 SEPARATORS = (",", ";", "\t", "|")
 SNIFFED = 2**22  # bytes, in which the first row must end, as in the blocks that are read
@@ -45,7 +46,6 @@ NUMBER, COMMA, POINT = (
     for digits in (r"(\d+([.,]\d*)?|[.,]\d+)", r"\d*,\d+", r"\d*\.\d+")
 )
 SHOWN_ROWS = 50  # by which the separator and the header are judged
-MARKED_ROWS = 1000  # by which the decimal mark is
 # what is missing in a text file, beside empty cells
 NA_VALUES = (
     "",
@@ -135,16 +135,21 @@ class Dialect:
     names: tuple[Any, ...]
     encoding: str = "utf-8"
     has_blanks: bool = False
-    num_before: int = field(default=0, repr=False, compare=False)
     has_rows: bool = field(default=True, repr=False, compare=False)
 
 
-def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
-    r"""The dialect of a text file from its first bytes."""
+def find_dialect(
+    head: bytes,
+    options: ReadOptions,
+    called: str,
+    fitted: Callable[[tuple[str, ...]], dict[str, Any]] | None = None,
+) -> Dialect:
+    """The dialect of a text file from its first bytes; `fitted` says what columns of such names are in a model."""
     encoding = encoding_of(head, options.encoding)
     text = _text(head, encoding, called)
     separator = options.separator or _likely_separator(text)
-    rows = _rows(text, separator, MARKED_ROWS)
+    is_settled = options.decimal is not None or separator == ","
+    rows = _rows(text, separator, SHOWN_ROWS if is_settled else None)
     if not rows:
         raise ValueError(
             f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
@@ -157,45 +162,59 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
             f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "
             f"{others[0]!r}: give that as the separator"
         )
-    holes, decimal = {*options.missing_texts}, options.decimal or "."
-    if options.decimal is None and separator != ",":
-        columns = zip(*_rectangle(rows[1:] if options.has_header else rows), strict=True)
-        decimal = decimal_mark({*cells} - holes for cells in columns) or "."
     has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
-    num_before = sum(1 for _ in itertools.takewhile(lambda row: not row, _reader(text, separator)))
+    if options.has_header:
+        _check_header(first, shown, called)
+        # a first column without a name has row numbers
+        v = first.index("", 1) if first[0] and "" in first[1:] else 0
+        if v and any(len(row) > v and row[v].strip() for row in shown):
+            warnings.warn(
+                f"{called} has a column without a name behind {in_one_line(first[v - 1])!r}, which is not "
+                "read: give it a name, or remove it",
+                UserWarning,
+                stacklevel=4,
+            )
+        names = tuple(map(str.strip, first) if has_blanks else first)
+    else:
+        names = tuple(f"x{v}" for v in range(len(first)))
+    decimal = options.decimal or "."
+    if not is_settled:
+        known = None if fitted is None else fitted(names)
+        decimal = mark_of_rows(rows[options.has_header :], names, known, options) or "."
     has_rows = len(rows) > options.has_header or len(head) >= SNIFFED
-    known = (encoding, has_blanks, num_before, has_rows)
-    if not options.has_header:
-        return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), *known)
-    _check_header(first, shown, called)
-    nameless = (
-        first.index("", 1) if first[0] and "" in first[1:] else 0
-    )  # a first one has row numbers
-    if nameless and any(len(row) > nameless and row[nameless].strip() for row in shown):
-        warnings.warn(
-            f"{called} has a column without a name behind {in_one_line(first[nameless - 1])!r}, which is not "
-            "read: give it a name, or remove it",
-            UserWarning,
-            stacklevel=4,
-        )
-    return Dialect(
-        separator, decimal, tuple(map(str.strip, first) if has_blanks else first), *known
-    )
+    return Dialect(separator, decimal, names, encoding, has_blanks, has_rows)
 
 
-def decimal_mark(columns: Iterable[Iterable[Any]], are_numbers: bool = False) -> str | None:
-    """A point where a cell of some columns is a number with one, else a comma where one has it, else None.
+def mark_of_rows(
+    rows: Iterable[list[str]],
+    names: tuple[str, ...],
+    fitted: dict[str, Any] | None,
+    options: ReadOptions,
+) -> str | None:
+    """A point where a cell in a column of numbers has one, else a comma where one has it, else None.
 
-    A column that is not known to be one of numbers shows a comma only if all of its cells are numbers.
+    Such are the columns that are `fitted` as numbers, or, where nothing is known, those all of whose cells are numbers.
     """
-    mark = None
-    for column in columns:
-        cells = {cell.strip() for cell in column if cell}
+    holes, mark = {*options.missing_texts}, None
+    full = [row for row in rows if len(row) == len(names)]
+    for name, column in zip(names, zip(*full, strict=True), strict=False):
+        if fitted is not None and not _is_of_numbers(fitted.get(name)):
+            continue
+        cells = {cell.strip() for cell in {*column} - holes}
         if any(map(POINT.fullmatch, cells)):
             return "."
-        if any(map(COMMA.fullmatch, cells)) and (are_numbers or all(map(NUMBER.fullmatch, cells))):
+        are_numbers = fitted is not None or all(map(NUMBER.fullmatch, cells))
+        if are_numbers and any(map(COMMA.fullmatch, cells)):
             mark = ","
     return mark
+
+
+def _is_of_numbers(fitted: Any) -> bool:
+    """Whether a fitted column is made of numbers, neither times nor flags, nor of holes alone."""
+    if fitted is None or fitted.kind in (*TIMES, "boolean"):
+        return False
+    levels = getattr(fitted, "levels", (0,))
+    return bool(levels) and not any(isinstance(one, str) for one in levels)
 
 
 def encoding_of(head: bytes, encoding: str) -> str:
@@ -246,18 +265,13 @@ def _decoded(head: bytes, encoding: str, is_whole: bool) -> str:
     )
 
 
-def _reader(text: str, separator: str) -> Any:
-    """The rows of a text, empty ones included."""
-    return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-
-
-def _rows(text: str, separator: str, most: int) -> list[list[str]]:
+def _rows(text: str, separator: str, most: int | None) -> list[list[str]]:
     """The cells of the first rows that are not empty."""
     found: list[list[str]] = []
-    with contextlib.suppress(
-        csv.Error
-    ):  # a cell beyond what is read here: the rows before it say enough
-        found.extend(itertools.islice(filter(None, _reader(text, separator)), most))
+    # a cell beyond what is read here: the rows before it say enough
+    with contextlib.suppress(csv.Error):
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        found.extend(itertools.islice(filter(None, reader), most))
     return found
 
 
@@ -272,12 +286,7 @@ def _likely_separator(text: str) -> str:
     return best
 
 
-def _rectangle(rows: list[list[str]]) -> list[Any]:
-    """The rows that are as long as the first."""
-    return [row for row in rows if len(row) == len(rows[0])]
-
-
-def _check_header(names: list[str], rows: Any, called: str) -> None:
+def _check_header(names: list[str], rows: list[list[str]], called: str) -> None:
     """Raise if names occur twice or if the header looks like a row.
 
     A name looks like a cell if it stands in the column beneath it, too, or is a number; but names that count, such as
@@ -285,18 +294,13 @@ def _check_header(names: list[str], rows: Any, called: str) -> None:
     """
     repeated = [name for name, count in collections.Counter(names).items() if count > 1]
     numbers = [name.strip() for name in names if NUMBER.fullmatch(name.strip())]
-    is_counting = all(map(str.isdecimal, numbers)) and all(
-        int(a) < int(b) for a, b in itertools.pairwise(numbers)
-    )
-    beneath = [set(column) for column in zip(*_rectangle([names, *rows])[1:], strict=True)] or [
-        set()
-    ] * len(names)
-    like_cells = [
-        name
-        for name, cells in zip(names, beneath, strict=True)
-        if name and (name in cells or (name.strip() in numbers and not is_counting))
-    ]
-    if 2 * len(like_cells) > len(names):
+    is_counting = all(map(str.isdecimal, numbers)) and numbers == sorted({*numbers}, key=int)
+    full = [row for row in rows if len(row) == len(names)]
+    like_cells = 0
+    for v, name in enumerate(names):
+        is_number = name.strip() in numbers and not is_counting
+        like_cells += bool(name) and (is_number or name in {row[v] for row in full})
+    if 2 * like_cells > len(names):
         raise ValueError(
             f"{called} has a first row that looks like the others ({listed(names, 5, is_quoted=False)}), "
             "expected names of columns: say that it has no header (--no-header), or give it one"

@@ -15,16 +15,17 @@ Likewise NA is the text that it is in a column that was fitted with it as a leve
 and missing in every other.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from hld.tables.factored import object_cells
 from hld.tables.files.byte_files import called, form_of, opened, with_head
-from hld.tables.files.dialect import ReadOptions, decimal_mark, find_dialect
-from hld.tables.files.row_chunks import columns_of, smaller, text_chunks, together, typed_chunks
-from hld.tables.files.text_cells import as_fitted, mark_of_batch, typed_frame
+from hld.tables.files.dialect import ReadOptions, find_dialect
+from hld.tables.files.row_chunks import smaller, text_chunks, together, typed_chunks
+from hld.tables.files.text_cells import as_fitted, typed_columns
 from hld.tables.schemas.columns import BinColumn
 from hld.tables.schemas.encoder import TableEncoder
 
@@ -40,7 +41,6 @@ def read_training(
     max_rows: int | None = None,
     seed: int = 0,
     is_series: bool = False,
-    kinds: Mapping[str, str] | None = None,
 ) -> tuple[Any, int]:
     """A file as a table to learn from, and how many rows it has in all."""
     if form_of(path, options) != "csv":
@@ -52,11 +52,7 @@ def read_training(
         dialect = find_dialect(head, options, called(path))
         chunks = text_chunks(file, dialect, options, called(path))
         text, total = sampled(chunks, max_rows, seed, called(path), is_series=is_series)
-    if options.decimal is None and dialect.separator != ",":  # the first comma may come late
-        holes = {*options.missing_texts}
-        cells = ({*column.unique().to_pylist()} - holes for _, column in columns_of(text))
-        dialect = replace(dialect, decimal=decimal_mark(cells) or ".")
-    return typed_frame(text, dialect, options, kinds, called(path)), total
+    return typed_columns(text, dialect, options), total
 
 
 def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT) -> Iterator[Any]:
@@ -65,29 +61,23 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
         yield from typed_chunks(path, options)
         return
     with opened(path) as raw:
-        yield from _read_text(raw, called(path), encoder, options)
-
-
-def _read_text(raw: Any, name: str, encoder: Any, options: ReadOptions) -> Iterator[Any]:
-    """An open CSV file as chunks of a batch."""
-    head, file = with_head(raw)
-    dialect = find_dialect(head, options, name)
-    fitted = fitted_columns(encoder, dialect.names)
-    plain = [given for given, column in fitted.items() if isinstance(column, BinColumn)]
-    is_settled, is_empty = options.decimal is not None or dialect.separator == ",", True
-    for chunk in text_chunks(file, dialect, options, name, plain):
-        is_empty = False
-        mark = None if is_settled else mark_of_batch(columns_of(chunk), fitted)
-        if mark is not None:
-            dialect, is_settled = replace(dialect, decimal=mark), True
-        yield {
-            given: as_fitted(
-                cells, fitted.get(given), dialect.decimal, options.missing_texts, options.na_values
-            )
-            for given, cells in columns_of(chunk)
-        }
+        head, file = with_head(raw)
+        dialect = find_dialect(head, options, called(path), partial(fitted_columns, encoder))
+        fitted, is_empty = fitted_columns(encoder, dialect.names), True
+        for chunk in text_chunks(file, dialect, options, called(path)):
+            is_empty = False
+            yield {
+                name: as_fitted(
+                    cells,
+                    fitted.get(name),
+                    dialect.decimal,
+                    options.missing_texts,
+                    options.na_values,
+                )
+                for name, cells in zip(chunk.column_names, chunk.columns, strict=True)
+            }
     if is_empty:  # the names, so that it is said what is wrong
-        yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
+        yield {name: object_cells([]) for name in options.chosen(dialect.names, called(path))}
 
 
 def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ A quote ends at the next one, so a file whose last quote has no end is refused: 
 import importlib
 import io
 import reprlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from hld.tables.files.byte_files import called, form_of, opened
@@ -19,56 +19,40 @@ ROWS, CELLS = 2**17, 2**24  # of a chunk at most
 BLOCK = 2**22  # bytes of a text file that are parsed at a time
 
 
-def need_pyarrow(*first: str) -> Any:
-    """The module pyarrow, after others: it would import pandas later and lose a Ctrl-C; or how to install it."""
+def need_pyarrow() -> Any:
+    """The module pyarrow; ImportError, with what to do, where it is not installed."""
     try:
-        for name in (*first, "pyarrow.csv"):
-            importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        needed = str(error.name).partition(".")[0]
+        return importlib.import_module("pyarrow.csv") and importlib.import_module("pyarrow")
+    except ModuleNotFoundError:
         raise ImportError(
-            f"reading tables in files needs {needed}, which is not installed: pip install 'hld[cli]'"
+            "reading tables in files needs pyarrow, which is not installed: pip install 'hld[cli]'"
         ) from None
-    return importlib.import_module("pyarrow")
 
 
-def text_chunks(
-    file: Any,
-    dialect: Dialect,
-    options: ReadOptions,
-    name: str,
-    plain: Collection[str] | None = None,
-) -> Iterator[Any]:
-    """Chunks of a text file, all of it as text; columns that are not plain (None: all are) by number."""
+def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str) -> Iterator[Any]:
+    """Chunks of a text file (of `byte_files.with_head`), all of it as text."""
     if not dialect.has_rows:
         return
-    pyarrow = need_pyarrow(*["pandas"] * (plain is None))  # batches of text do without
-    text = pyarrow.string()
-    coded = pyarrow.dictionary(pyarrow.int32(), text)
+    pyarrow = need_pyarrow()
     convert = pyarrow.csv.ConvertOptions(
-        column_types={
-            one: text if plain is None or one in plain else coded for one in dialect.names
-        },
+        column_types=dict.fromkeys(dialect.names, pyarrow.string()),
         include_columns=options.chosen(dialect.names, name),
         null_values=[],
         strings_can_be_null=False,
     )
     alone = len(dialect.names) == 1  # an empty line is a missing cell then
-    named = not options.has_header or dialect.has_blanks or alone  # else the file names its columns
-    above = 1 + dialect.num_before * alone
     read = pyarrow.csv.ReadOptions(
         block_size=BLOCK,
         encoding=dialect.encoding,
-        skip_rows_after_names=above if named and options.has_header else 0,
-        column_names=list(dialect.names) if named else None,
+        skip_rows_after_names=int(options.has_header),
+        column_names=list(dialect.names),
     )
     parse = pyarrow.csv.ParseOptions(
         delimiter=dialect.separator, newlines_in_values=True, ignore_empty_lines=not alone
     )
-    seen = _Tail(file)
     table = None  # the last one with rows
     try:
-        with pyarrow.csv.open_csv(seen, read, parse, convert) as reader:
+        with pyarrow.csv.open_csv(file, read, parse, convert) as reader:
             for batch in reader:
                 chunk = pyarrow.Table.from_batches([batch])
                 table = chunk if batch.num_rows else table
@@ -84,7 +68,7 @@ def text_chunks(
                 "quotes, as all that follows one without an end is one cell"
             ) from None
         raise _no_table(name, dialect, str(error)) from None
-    _check_end(table, dialect.names[-1], seen.last, name)
+    _check_end(table, dialect.names[-1], file.raw.tail, name)
 
 
 def _check_end(table: Any, column: str, tail: bytes, name: str) -> None:
@@ -109,7 +93,7 @@ def _check_end(table: Any, column: str, tail: bytes, name: str) -> None:
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
     """Chunks of a Parquet file, of JSON lines or of one JSON value, only the columns that are asked for."""
-    form, name, pyarrow = form_of(path, options), called(path), need_pyarrow("pandas")
+    form, name, pyarrow = form_of(path, options), called(path), need_pyarrow()
     readers = {"parquet": _parquet, "jsonl": json_line_chunks, "json": _json_value}
     try:
         with opened(path) as file:
@@ -121,13 +105,6 @@ def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
             f"{name} has a column of a type that pyarrow does not read ({error}): write whole numbers of "
             "at most 64 bits, doubles or text"
         ) from None
-
-
-def columns_of(chunk: Any) -> Iterator[Any]:
-    """(name, column) of a chunk: an Arrow column, or one of a data frame."""
-    names = chunk.column_names if hasattr(chunk, "column_names") else chunk.columns
-    for name in names:
-        yield name, chunk[name]
 
 
 def smaller(chunk: Any, rows: Any) -> Any:
@@ -150,12 +127,8 @@ def _trimmed(table: Any) -> Any:
     import pyarrow
     import pyarrow.compute
 
-    return pyarrow.table(
-        {
-            name: pyarrow.compute.utf8_ltrim_whitespace(cells.cast(pyarrow.string()))
-            for name, cells in columns_of(table)
-        }
-    )
+    columns = map(pyarrow.compute.utf8_ltrim_whitespace, table.columns)
+    return pyarrow.table([*columns], names=table.column_names)
 
 
 def _parquet(file: Any, name: str, options: ReadOptions) -> Iterator[Any]:
@@ -181,8 +154,7 @@ def _json_value(file: Any, name: str, options: ReadOptions) -> Iterator[Any]:
     if table is None:
         yield from json_line_chunks(io.BytesIO(data), name, options)
     else:
-        names = options.chosen(tuple(one for one, _ in columns_of(table)), name)
-        yield table[names]
+        yield table[options.chosen(tuple(table), name)]
 
 
 def _no_table(name: str, dialect: Dialect, said: str) -> ValueError:
@@ -192,21 +164,3 @@ def _no_table(name: str, dialect: Dialect, said: str) -> ValueError:
         line = reprlib.repr(dialect.separator.join(dialect.names))
         hint = f" (its first line is {line}: remove lines that precede the names)"
     return ValueError(f"{name} is not a table separated by {dialect.separator!r}: {said}{hint}")
-
-
-class _Tail:
-    """A binary file whose last bytes are remembered."""
-
-    closed = False  # which Arrow asks
-
-    def __init__(self, file: Any) -> None:
-        self._file, self.last = file, b""
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        found: bytes = self._file.read(size)
-        self.last = (self.last + found[-64:])[-64:]
-        return found
-
-    def close(self) -> None:
-        """Nothing: who opened the file closes it."""

@@ -48,9 +48,7 @@ itself would then fall now into one bin and now into the other, with all the row
   even if they stay in the gap.  Among whole numbers that is half a unit;
 * between two such values in the middle half again.
 
-Infinite values (a ratio whose denominator is 0) that are an atom get a bin of their own, too, just beyond the finite
-ones: they are cut as if they were a whole number there (`with_infinities`), of which any decimals are multiples, so
-that rows drawn from a model stay in this bin.  Fewer of them fall into the outermost bins.
+Infinite values (a ratio whose denominator is 0) lie in the outermost bins, beyond the range of training.
 
 Every bin holds training values.  The edges depend on the values and their counts only, not on the order of the rows.
 """
@@ -72,16 +70,14 @@ from hld.tables.cells import (
     NUMERIC,
     distinct_numbers,
     distinct_values,
-    level_order,
     not_a_number,
     reads_as_number,
 )
-from hld.tables.factored import whole_cells
 from hld.tables.schemas.rare_levels import MOST_RARE, SIZE, digests_of, spans
+from hld.tables.shown_names import listed
 from hld.tables.times import (
     TIMES,
     as_seconds,
-    from_seconds,
     seconds_of_text,
     time_kind,
     time_texts,
@@ -94,13 +90,6 @@ MOST_ROUNDED, MOST_DIGITS = (
     1e300,
     330,
 )  # numbers beyond the one are not rounded, none has more decimals than the other
-BEYOND = (
-    16  # times `SINGLE`: how far beyond the finite values, at least, an infinity is taken to be
-)
-ALL_DIGITS, LARGEST_PLAIN = (
-    17,
-    1e7,
-)  # digits that tell any two doubles apart; numbers below the other have no exponent
 SINGLE = 2.0**-22  # relative: at least this far from an atom, four units of a number of four bytes
 
 
@@ -125,34 +114,6 @@ def bin_edges(
         )
         for i in starts
     )
-
-
-def with_infinities(
-    values: np.ndarray, counts: np.ndarray, num_bins: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The finite values and their counts, with a number just beyond them in place of an infinity that many rows have.
-
-    Shapes: values (n,), counts (n,) -> values (m,), counts (m,).
-    """
-    finite = np.isfinite(values)
-    if finite.all():
-        return values, counts
-    num_bins, total = min(num_bins, int(counts.sum())), int(counts.sum())
-    is_atom, numbers = _atoms(counts, num_bins, min(FEWEST, total // num_bins)), values[finite]
-    steps = {
-        end: _beyond(float(numbers[-1 if end > 0 else 0]), end) for end in values[~finite].tolist()
-    }
-    kept = finite | np.array([math.isfinite(steps.get(value, value)) for value in values.tolist()])
-    kept &= finite | is_atom | (len(numbers) == 1)
-    return np.array([steps.get(value, value) for value in values[kept].tolist()]), counts[kept]
-
-
-def _beyond(number: float, end: float) -> float:
-    """The whole number that stands for an infinity beside the outermost finite one: one or two units from it."""
-    step = max(1.0, BEYOND * SINGLE * abs(number))
-    return float(
-        np.ceil(number + step) if end > 0 else np.floor(number - step)
-    )  # or infinite itself
 
 
 def _atoms(counts: np.ndarray, num_bins: int, least: int) -> np.ndarray:
@@ -211,19 +172,14 @@ def _roundest(first: float, last: float) -> Any:
 
 
 def mark_texts(marks: Iterable[float], digits: int) -> list[str]:
-    """Texts of some numbers, with as many digits as tell different ones apart, and no exponent below ten millions."""
-    marks = list(map(float, marks))
-    for enough in range(digits, ALL_DIGITS):
-        texts = [_with_digits(mark, enough) for mark in marks]
-        if len(set(texts)) == len(set(marks)):
-            return texts
-    return list(map(repr, marks))
-
-
-def _with_digits(mark: float, digits: int) -> str:
-    """A number of so many digits: 11490 for 11492.8."""
-    text = f"{mark:.{digits}g}"
-    return f"{float(text):.0f}" if "e+" in text and abs(mark) < LARGEST_PLAIN else text
+    """Texts of some numbers of so many digits, or of all that they have where these do not tell them apart."""
+    marks = [float(mark) for mark in marks]
+    texts = [f"{mark:.{digits}g}" for mark in marks]
+    if len(set(texts)) < len(set(marks)):
+        return list(map(repr, marks))
+    # 11490 for 11492.8
+    plain = zip(texts, marks, strict=True)
+    return [f"{float(text):.0f}" if "e+" in text and abs(x) < 1e7 else text for text, x in plain]
 
 
 BINNED = ("continuous", *TIMES)
@@ -251,34 +207,20 @@ class LevelColumn:
     unseen: str = "keep"
 
     def __post_init__(self) -> None:
-        _check_policy(self)
-        where, kind, levels = f"column {self.name!r} of the encoder", self.kind, self.levels
-        if kind not in _LEVEL_TYPES:
+        levels, kind = self.levels, self.kind
+        most, least = 1 if kind == "constant" else math.inf, kind != "categorical"
+        are_of_kind = all(type(one) in _LEVEL_TYPES[kind] and one == one for one in levels)
+        if not are_of_kind or not least <= len(levels) <= most or len({*levels}) < len(levels):
             raise ValueError(
-                f"{where} has kind {reprlib.repr(kind)}, expected one of "
-                f"{', '.join((*_LEVEL_TYPES, *BINNED))}"
-            )
-        for level in levels:
-            if type(level) not in _LEVEL_TYPES[kind] or level != level:
-                raise ValueError(
-                    f"{where} has level {reprlib.repr(level)}, which kind {kind} does not allow"
-                )
-        if len(set(levels)) < len(levels) or list(levels) != sorted(levels, key=level_order):
-            raise ValueError(
-                f"{where} has repeated or unsorted levels, expected distinct ones in ascending "
-                f"order"
+                f"column {self.name!r} has the levels {listed(levels, _SHOWN)}, expected different ones of kind "
+                f"{kind}, {'one' if kind == 'constant' else 'at least one'}"
             )
         digests = [self.rare[i : i + SIZE] for i in range(0, len(self.rare), SIZE)]
-        in_order = all(len(one) == SIZE for one in digests) and digests == sorted(set(digests))
-        if digests and (not in_order or kind != "categorical"):
+        are_whole = all(len(one) == SIZE for one in digests)
+        if not are_whole or digests != sorted({*digests}) or (digests and kind != "categorical"):
             raise ValueError(
-                f"{where} has impossible digests of rare levels, expected distinct ones of {SIZE} bytes "
+                f"column {self.name!r} has impossible digests of rare levels, expected distinct ones of {SIZE} bytes "
                 f"in ascending order, in a categorical column"
-            )
-        if kind != "categorical" and (not levels or (kind == "constant" and len(levels) > 1)):
-            raise ValueError(
-                f"{where} has {len(levels)} levels, expected "
-                f"{'one level' if kind == 'constant' else 'some levels'} for kind {kind}"
             )
 
     @property
@@ -299,22 +241,6 @@ class LevelColumn:
         """Value of each category, `unseen` standing for the last, `rare` for that of rare levels."""
         return [*self.levels, *[rare] * bool(self.rare), unseen]
 
-    def describe(self) -> str:
-        """One line: kind, levels, what happens to other values."""
-        count, num_rare = len(self.levels), len(self.rare) // SIZE
-        shown = ", ".join(map(reprlib.repr, self.levels[:_SHOWN])) + ", ..." * (count > _SHOWN)
-        unseen = {
-            "keep": f"category {self.num_categories - 1}",
-            "missing": "missing",
-            "refuse": "refused",
-        }[self.unseen]
-        return (
-            f"{self.name!r}: {self.kind}, {count} level{'s' * (count != 1)}"
-            f"{', the most frequent' * (num_rare > 0)}: {shown or 'no value was present'}; "
-            f"{f'{num_rare} rare levels are category {count}; ' if num_rare else ''}"
-            f"unseen levels are {unseen}; missing is -1"
-        )
-
 
 @dataclass(frozen=True)
 class BinColumn:
@@ -328,33 +254,16 @@ class BinColumn:
     unseen: str = "keep"
 
     def __post_init__(self) -> None:
-        _check_policy(self)
-        if self.kind not in BINNED:
-            raise ValueError(
-                f"column {self.name!r} of the encoder has kind {reprlib.repr(self.kind)}, expected one of "
-                f"{', '.join(BINNED)}"
-            )
         marks = (self.low, *self.edges, self.high)
-        finite = all(type(mark) is float and math.isfinite(mark) for mark in marks)
-        if not finite or not all(a < b for a, b in pairwise(marks[:-1])) or marks[-2] > marks[-1]:
+        if not all(a < b for a, b in pairwise(marks[:-1])) or marks[-2] > marks[-1]:
             raise ValueError(
-                f"column {self.name!r} of the encoder has impossible bins, expected finite "
-                f"numbers low < first edge < ... < last edge <= high"
+                f"column {self.name!r} has impossible bins, expected low < first edge < ... < last edge <= high"
             )
 
     @property
     def num_categories(self) -> int:
         """Number of bins."""
         return len(self.edges) + 1
-
-    def values(self, unseen: str, rare: str) -> Any:
-        """Middle of each bin, the outermost ending at `low` and `high`; none is for rare or unseen values."""
-        marks = (self.low, *self.edges, self.high)
-        # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
-        middles = [m if a <= (m := 0.5 * a + 0.5 * b) < b else a for a, b in pairwise(marks)]
-        if self.kind == "continuous":
-            return middles
-        return [from_seconds(middle, self.kind) for middle in middles]
 
     @property
     def ends(self) -> tuple[float, float, float, float] | None:
@@ -371,34 +280,15 @@ class BinColumn:
 
     @property
     def marks(self) -> tuple[float, ...]:
-        """What numbers are compared with: low, the edges, and high, and what four bytes make of these."""
+        """What numbers are compared with: low, the edges, and high; the ends with what four bytes make of them."""
         if self.kind in TIMES:
             return (self.low, *self.edges, self.high)
-        first = spans([*dict.fromkeys((self.low, *self.edges, self.high))])
-        return (*(one for one, _ in first[: len(self.edges) + 1]), first[-1][1])
+        return (spans([self.low])[0][0], *self.edges, spans([self.high])[0][1])
 
     def texts(self, marks: Sequence[float], digits: int = 6) -> list[str]:
         """Numbers of this column as a person reads them, of so many digits or as many as tell them apart."""
         return (
             mark_texts(marks, digits) if self.kind == "continuous" else time_texts(marks, self.kind)
-        )
-
-    def describe(self) -> str:
-        """One line: number of bins, edges, what happens to other values."""
-        count, (low, high, *edges) = (
-            self.num_categories,
-            self.texts([self.low, self.high, *self.edges]),
-        )
-        shown = ", ".join(edges[:_SHOWN]) + ", ..." * (count > _SHOWN + 1)
-        bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
-        beyond = {
-            "keep": "fall into the outermost bins",
-            "missing": "are missing",
-            "refuse": "are refused",
-        }
-        return (
-            f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{low}, {high}] "
-            f"{beyond[self.unseen]}; missing is -1"
         )
 
 
@@ -419,30 +309,21 @@ def as_mark(value: Any, what: str, name: str, kind: str | None) -> float:
     )
 
 
-def _check_policy(column: BinColumn | LevelColumn) -> None:
-    """Raise unless the policy of a column is known."""
-    if column.unseen not in UNSEEN:
-        raise ValueError(
-            f"column {column.name!r} of the encoder has unseen {reprlib.repr(column.unseen)}, expected "
-            f"one of {', '.join(UNSEEN)}"
-        )
-
-
 def fit_column(
     name: str, values: Any, role: str | None, *, num_bins: int, max_categories: int
 ) -> BinColumn | LevelColumn:
     """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values."""
     times = None if role == "categorical" else time_kind(values)
     if times is not None:
-        seconds = as_seconds(whole_cells(values), times)[0]
-        distinct, counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)
-        if len(distinct) > 1:  # a single time is a level, so that any other one is seen to be new
-            return _quantile_bins(name, distinct, counts, num_bins, times)
+        column = time_column(name, values, times, num_bins)
+        # a single time is a level, so that any other one is seen to be new
+        if column.low < column.high:
+            return column
+    distinct: Any
     if role != "categorical" and values.dtype.kind in NUMERIC:
-        distinct, counts = distinct_numbers(values, name)
-        if len(distinct) > max(
-            max_categories, num_bins
-        ):  # too many to be levels, or to be Python numbers
+        distinct, counts = distinct_numbers(values)
+        # too many to be levels, or to be Python numbers
+        if len(distinct) > max(max_categories, num_bins):
             return _quantile_bins(name, distinct, counts, num_bins)
         distinct = distinct.tolist()
     else:
@@ -458,17 +339,20 @@ def fit_column(
     if role is None and types == {bool}:
         return LevelColumn(name, "boolean", tuple(distinct))
     is_few = len(distinct) <= num_bins or int(counts.sum()) >= ROWS_PER_LEVEL * len(distinct)
-    if (
-        role is None
-        and is_few
-        and len(distinct) <= max_categories
-        and all(map(_is_whole, distinct))
-    ):
+    are_levels = is_few and len(distinct) <= max_categories and role is None
+    if are_levels and all(not isinstance(one, float) or one.is_integer() for one in distinct):
         return LevelColumn(name, "integer", tuple(sorted(map(int, distinct))))
     if len(distinct) == 1 and math.isfinite(distinct[0]):
         # A single bin would hold every number; as a level, any other number is seen to be new.
         return LevelColumn(name, "constant", tuple(distinct))
     return _quantile_bins(name, distinct, counts, num_bins)
+
+
+def time_column(name: str, values: Any, kind: str, num_bins: int) -> BinColumn:
+    """The column for times (N,)."""
+    seconds = as_seconds(values, kind)[0]
+    distinct, counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)
+    return _quantile_bins(name, distinct, counts, num_bins, kind)
 
 
 def check_rows(rows: ArrayLike | None, num_rows: int) -> np.ndarray | None:
@@ -490,13 +374,6 @@ def narrowed_column(
 
     Shapes: values (n,).
     """
-    role = (
-        "continuous"
-        if column.kind in BINNED
-        else "categorical"
-        if column.kind == "categorical"
-        else None
-    )
     if column.kind == "integer":
         levels = distinct_values(values, column.name)[0]
         return (
@@ -504,19 +381,14 @@ def narrowed_column(
             if levels
             else column
         )
+    role = {"boolean": None, "constant": None, "categorical": "categorical"}
+    sizes = {"num_bins": num_bins, "max_categories": max_categories}
     try:
-        found = fit_column(
-            column.name, values, role, num_bins=num_bins, max_categories=max_categories
-        )
+        found = fit_column(column.name, values, role.get(column.kind, "continuous"), **sizes)
     except (TypeError, ValueError):  # no finite number to cut at, a single date
         return column
     empty = isinstance(found, LevelColumn) and found.kind == "categorical" and not found.levels
     return column if empty or (column.kind in BINNED and found.kind != column.kind) else found
-
-
-def _is_whole(number: float) -> bool:
-    """Whether a bool, int or float is a finite whole number."""
-    return not isinstance(number, float) or number.is_integer()
 
 
 def _most_frequent(
@@ -542,23 +414,17 @@ def _most_frequent(
 def _quantile_bins(
     name: str, distinct: Any, counts: np.ndarray, num_bins: int, kind: str = "continuous"
 ) -> BinColumn:
-    """Binned column of the finite values, and of infinite ones that many rows have."""
+    """Binned column of the finite values."""
     number = np.asarray(distinct, dtype=np.float64)
     if number is not distinct:  # whole numbers beyond 2^53 may share a double
         number, place = np.unique(number, return_inverse=True)
         counts = np.bincount(place, weights=counts).astype(np.int64)
-    finite = np.isfinite(number)
-    if not finite.any():
+    is_finite = np.isfinite(number)
+    number, counts = number[is_finite], counts[is_finite]
+    if not len(number):
         raise ValueError(
             f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
             f"leave the column out"
         )
-    if finite.sum() == 1 and len(distinct) > len(counts):
-        raise ValueError(
-            f"`table` column {name!r} holds {len(distinct)} whole numbers that double precision cannot "
-            "tell apart, expected numbers to cut into bins: subtract the smallest one first, or name the "
-            "column in `categorical`"
-        )
-    number, counts = with_infinities(number, counts, num_bins)
     edges = bin_edges(number, counts, num_bins, in_gaps=kind == "continuous")
     return BinColumn(name, edges, float(number[0]), float(number[-1]), kind)

@@ -47,9 +47,9 @@ import numpy as np
 
 from hld.tables.calendar import with_parts
 from hld.tables.cells import Columns, read_table
-from hld.tables.column_names import arrange, matched, table_called
+from hld.tables.column_names import table_called
 from hld.tables.schemas.columns import BINNED
-from hld.tables.schemas.encoding import CodeTables, code_tables, decoded, encoded, numbers_in
+from hld.tables.schemas.encoding import CodeTables, code_tables, encoded, numbers_in
 from hld.tables.schemas.quality import data_quality
 from hld.tables.shown_names import listed
 
@@ -81,11 +81,8 @@ class TableEncoder:
     --------
     >>> import hld
     >>> encoder = hld.fit_encoder([[0, "a"], [1, "b"], [1, "a"]])
-    >>> print(encoder.describe())
-    'x0': integer, 2 levels: 0, 1; unseen levels are category 2; missing is -1
-    'x1': categorical, 2 levels: 'a', 'b'; unseen levels are category 2; missing is -1
-    >>> encoder.decode([[1, 0], [2, -1]]).tolist()
-    [[1, 'a'], ['<unseen>', None]]
+    >>> encoder.encode([[1, "c"], [7, None]])[0].tolist()
+    [[1, 2], [2, -1]]
     """
 
     columns: tuple[Any, ...]
@@ -156,8 +153,18 @@ class TableEncoder:
             Text or objects in a column that was fitted as numbers, values that cannot be levels.
         """
         with table_called(name):
-            arranged = self._arranged(table, ignore_extra)
-            return encoded(self.columns, self._tables, *arranged, marks=marks)
+            parts, arrays, absent, extra = self._matched(table)
+            if absent:
+                raise ValueError(
+                    f"`table` has no column {listed(absent)}, expected every fitted "
+                    f"column: add it, filled with None where nothing is known"
+                )
+            if extra and not ignore_extra:
+                raise ValueError(
+                    f"`table` has the column(s) {listed(extra)} that were not fitted, "
+                    f"expected only the fitted ones: drop them"
+                )
+            return self._encoded(parts, arrays, marks=marks)
 
     def encode_training(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
         """Turn the training table into evidence to learn from: every row as it looks to the other rows.
@@ -182,16 +189,32 @@ class TableEncoder:
         >>> encoder.encode(table)[0].ravel().tolist(), encoder.encode_training(table)[0].ravel().tolist()
         ([0, 0, 1, 1, 1], [0, 0, 1, 1, 2])
         """
-        return encoded(self.columns, self._tables, *self._arranged(table), leave_one_out=True)
+        parts, arrays, _, _ = self._matched(table)
+        return self._encoded(parts, arrays, leave_one_out=True)
 
-    def _arranged(self, table: Any, ignore_extra: bool = False) -> tuple[Any, ...]:
-        """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
+    def _encoded(self, parts: Columns, arrays: list[Any], **options: Any) -> tuple[Any, Any]:
+        """Codes and report of the columns of a table, in their order."""
+        is_whole = len(self.table_names) == len(self.columns) and not self.derived
+        whole = parts.whole if is_whole else None
+        return encoded(self.columns, self._tables, arrays, parts.num_rows, whole, **options)
+
+    def _matched(self, table: Any) -> tuple[Columns, list[Any], list[str], list[str]]:
+        """A table, its arrays in the order of the columns, None for absent ones; names of these and of others."""
         parts = self.read(table)
-        return (
-            arrange(self.names, *self._known(parts), parts, ignore_extra),
-            parts.num_rows,
-            self._whole(parts),
-        )
+        names = {one.name for one in self.derived}  # a table without names has got them on reading
+        by_name = self.by_name or (bool(names) and names <= {*(parts.names or ())})
+        if by_name and parts.names is not None:
+            arrays = dict(zip(parts.names, parts.arrays, strict=True))
+        elif len(parts.arrays) == len(self.table_names):
+            arrays = dict(zip(self.table_names, parts.arrays, strict=True))
+        else:
+            raise ValueError(
+                f"`table` has {len(parts.arrays)} columns, expected {len(self.table_names)} in the fitted "
+                f"order ({listed(self.table_names, is_quoted=False)})"
+            )
+        found = [arrays.get(name) for name in self.names]
+        absent = [name for name in self.names if name not in arrays]
+        return parts, found, absent, sorted({*arrays} - {*self.all_names})
 
     def read(self, table: Any) -> Columns:
         """A table of any kind taken apart into columns of cells, with its derived columns; nothing is encoded yet."""
@@ -206,20 +229,6 @@ class TableEncoder:
     def all_names(self) -> tuple[str, ...]:
         """Names of the columns of a table and of those derived from them: a tuple of str."""
         return tuple(dict.fromkeys((*self.table_names, *(one.name for one in self.derived))))
-
-    def _known(self, parts: Columns) -> tuple[tuple[str, ...], bool]:
-        """Names of all columns that a table may have, and whether it is matched by them."""
-        names = {one.name for one in self.derived}  # a table without names has got them on reading
-        by_name = self.by_name or (bool(names) and names <= {*(parts.names or ())})
-        return (
-            self.all_names if by_name and parts.names is not None else self.table_names
-        ), by_name
-
-    def _whole(self, parts: Columns) -> np.ndarray | None:
-        """The whole table if it is one array and no column is left out."""
-        return (
-            parts.whole if len(self.table_names) == len(self.columns) and not self.derived else None
-        )
 
     def encode_counting(self, table: Any, marks: np.ndarray | None = None) -> tuple[Any, ...]:
         """Turn a batch into evidence, and count differences from training instead of refusing them.
@@ -242,26 +251,13 @@ class TableEncoder:
         ValueError
             As `encode`, but for names: only a table with none of the columns is refused.
         """
-        parts = self.read(table)
-        arrays, absent, extra = matched(self.names, *self._known(parts), parts)
+        parts, arrays, absent, extra = self._matched(table)
         if len(absent) == len(self.columns):
             raise ValueError(
                 f"`table` has none of the fitted columns ({listed(self.names, 8, is_quoted=False)}), "
                 f"expected at least one: it has {listed(extra, 8) or 'none'}"
             )
-        return (
-            *encoded(
-                self.columns,
-                self._tables,
-                arrays,
-                parts.num_rows,
-                self._whole(parts),
-                is_strict=False,
-                marks=marks,
-            ),
-            absent,
-            extra,
-        )
+        return *self._encoded(parts, arrays, is_strict=False, marks=marks), absent, extra
 
     def numbers(self, table: Any) -> np.ndarray:
         """The numbers of a table in its `ordered` columns, times in seconds; nothing else of it is looked at.
@@ -275,8 +271,7 @@ class TableEncoder:
         (N, V) float array
             NaN where a cell is missing or no number, and in the other columns.
         """
-        parts = self.read(table)
-        arrays, _, _ = matched(self.names, *self._known(parts), parts)
+        parts, arrays, _, _ = self._matched(table)
         found = np.full((parts.num_rows, len(self.columns)), np.nan)
         for v in self.ordered:
             if arrays[v] is not None:
@@ -327,31 +322,3 @@ class TableEncoder:
         """
         codes, *found = self.encode_counting(table)
         return codes, data_quality(self.columns, trained, *found, missing=trained)
-
-    def decode(self, codes: Any) -> np.ndarray:
-        """Turn evidence back into rows of a table.
-
-        Parameters
-        ----------
-        codes : (N, V) integer array
-            Entries 0..C_v - 1, or -1.
-
-        Returns
-        -------
-        (N, V) object array
-            Levels as they were fitted, "<unseen>" and "<rare>" for those that were not kept, and None for -1; of bins
-            the middle, the outermost ones ending at the extremes of training. Encoding the result gives the same codes
-            where no rare or unseen level occurs.
-
-        Raises
-        ------
-        ValueError
-            Wrong shape or an entry out of range.
-        TypeError
-            Entries that are not integers.
-        """
-        return decoded(self.columns, codes)
-
-    def describe(self) -> str:
-        """One line per column: kind, bins or levels, what happens to unseen and missing values (str)."""
-        return "\n".join(column.describe() for column in self.columns)

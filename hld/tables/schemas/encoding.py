@@ -35,31 +35,20 @@ from __future__ import annotations
 import contextlib
 import math
 import reprlib
-from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from hld.tables.cells import (
-    NUMERIC,
-    as_keys,
-    as_numbers,
-    first_unhashable,
-    not_a_level,
-    not_a_number,
-    objects_of,
-    plain_value,
-)
-from hld.tables.factored import Factored, object_cells, whole_cells
+from hld.tables.cells import NUMERIC, as_numbers, factored, not_a_number, plain_value
+from hld.tables.factored import whole_cells
 from hld.tables.schemas.columns import BINNED
-from hld.tables.schemas.rare_levels import digest_set, is_rare, seen_once, spans
+from hld.tables.schemas.rare_levels import digest_set, in_four_bytes, is_rare, seen_once, spans
 from hld.tables.times import TIMES, as_seconds, is_missing, levels_of_text
-from pcircuit.arguments import check_integers
 
 if TYPE_CHECKING:
-    from hld.tables.schemas.columns import BinColumn, LevelColumn
+    from hld.tables.schemas.columns import LevelColumn
 
 
 # marks of cells: a value that training did not show, a cell of another type than its column; and from the bit `FAR` on
@@ -95,7 +84,7 @@ class EncodingReport:
 class CodeTables(NamedTuple):
     """What the codes of V columns are read from, prepared once."""
 
-    steps: StepTables
+    steps: tuple[Any, ...]  # `Steps` of each column, None where doubles cannot tell its levels
     lookups: tuple[Any, ...]  # a `LevelLookup` for each column of levels
     unseen: np.ndarray  # (V,) the category of unseen levels, -2 where there is none
     is_counting: bool  # all columns have the levels 0, 1, ... and keep what is none of them
@@ -105,18 +94,12 @@ def code_tables(columns: tuple[Any, ...]) -> CodeTables:
     """Prepare V columns: `LevelColumn` and `BinColumn`."""
     levels = [None if column.kind in BINNED else column for column in columns]
     unseen = np.array([-2 if one is None else one.num_categories - 1 for one in levels])
-    return CodeTables(
-        step_tables(columns),
-        tuple(None if one is None else level_lookup(one) for one in levels),
-        unseen,
-        all(
-            one
-            and not one.rare
-            and one.unseen == "keep"
-            and one.levels == tuple(range(len(one.levels)))
-            for one in levels
-        ),
+    is_counting = all(
+        one and one.unseen == "keep" and one.levels == (*range(one.num_categories - 1),)
+        for one in levels
     )
+    lookups = tuple(None if one is None else level_lookup(one) for one in levels)
+    return CodeTables(tuple(map(steps_of, columns)), lookups, unseen, is_counting)
 
 
 def encoded(
@@ -130,120 +113,91 @@ def encoded(
     is_strict: bool = True,
     marks: np.ndarray | None = None,
 ) -> tuple[np.ndarray, EncodingReport]:
-    """Codes (N, V) of arrays (N,) and their `EncodingReport`.
+    """Codes (N, V) of columns (N,), of `whole` (N, V) if they are one array, and their `EncodingReport`.
 
     With `leave_one_out` a rare level that is in one row only counts as unseen there: see `schemas.rare_levels`.
     Without `is_strict` a column that is not there (None) is missing throughout, and cells of another type than the
-    column's are counted: among numbers they are missing, among levels unseen.
-
-    Shapes: whole (N, V), marks (N, V) -> codes (N, V).
+    column's are counted: among numbers they are missing, among levels unseen.  Marks (N, V) are written to.
     """
     codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(columns))
-    beyond = np.zeros(len(arrays), dtype=np.int64)
+    marks = np.zeros(codes.shape, dtype=np.uint8) if marks is None else marks
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
-        _copy_counting(whole, tables.unseen, codes)
-        _mark(marks, codes, tables.unseen, {})
-        _mark_far(marks, columns, arrays)
-        return codes, _report(columns, codes, tables.unseen, beyond, {})
-    numbers, odd = {}, {}
-    for v, (column, values) in enumerate(zip(columns, arrays, strict=True)):
-        if values is None:
-            codes[:, v] = -1
-        elif column.kind in BINNED or (
-            values.dtype.kind in NUMERIC and tables.steps.breaks[v] is not None
-        ):
-            numbers[v], odd[v] = _numbers(column, values, is_strict)
-        else:
-            odd[v] = _look_up_into(codes[:, v], column, tables.lookups[v], values, is_strict)
-            if leave_one_out and column.rare and column.unseen != "refuse":  # then none are new
-                _leave_one_out(column, values, codes[:, v])
-    if numbers:
-        which = list(numbers)
-        beyond[which] = step_codes(tables.steps, which, list(numbers.values()), codes, marks)
-    _mark(marks, codes, tables.unseen, odd)
+        # whole numbers whose levels are 0 ... n - 1 are their own categories
+        np.copyto(codes, whole, casting="unsafe")
+        is_new = whole >= tables.unseen.astype(codes.dtype)
+        if whole.dtype.kind == "i":
+            is_new |= whole < 0
+        np.copyto(codes, tables.unseen, where=is_new, casting="unsafe")
+    else:
+        for v, (column, values) in enumerate(zip(columns, arrays, strict=True)):
+            if values is None:
+                codes[:, v] = -1
+                continue
+            steps = tables.steps[v]
+            if column.kind in BINNED or (steps is not None and values.dtype.kind in NUMERIC):
+                numbers, odd = _numbers(column, values, is_strict)
+                places = steps.breaks.searchsorted(numbers, side="right")
+                codes[:, v] = steps.codes.astype(codes.dtype)[places]
+                marks[:, v] = steps.marks[places]
+            else:
+                codes[:, v], odd = look_up(column, tables.lookups[v], values, is_strict=is_strict)
+                if leave_one_out and column.rare and column.unseen != "refuse":  # then none are new
+                    _leave_one_out(column, values, codes[:, v])
+            marks[odd, v] |= ODD
+    marks |= codes == tables.unseen.astype(codes.dtype)  # which is `NEW`
     _mark_far(marks, columns, arrays)
-    report = _report(columns, codes, tables.unseen, beyond, odd)
+    report = report_of(columns, codes, marks)
     for v, column in enumerate(columns):
-        if column.unseen != "keep" and report.num_unseen[v] + report.num_out_of_range[v]:
-            _apply_policy(column, numbers.get(v), codes[:, v])
+        if column.unseen != "keep":
+            _apply_policy(column, marks[:, v] & NEW > 0, codes[:, v])
     return codes, report
 
 
-def numbers_in(column: Any, values: np.ndarray) -> np.ndarray:
+def numbers_in(column: Any, values: Any) -> np.ndarray:
     """(N,) the cells of a column with an order as numbers, times in seconds; NaN where they are none."""
     return np.asarray(_numbers(column, values, False)[0], dtype=np.float64)
 
 
-def _numbers(column: Any, values: np.ndarray, is_strict: Any) -> tuple[np.ndarray, Any]:
-    """A column of numbers or times as numbers, and the positions of the cells that are neither."""
-    if column.kind not in TIMES:
-        positions = None if is_strict else []  # type: ignore[var-annotated]
-        return as_numbers(whole_cells(values), column.name, odd=positions), positions or []
-    cells = whole_cells(values)
-    seconds, odd = as_seconds(cells, column.kind)
+def _numbers(column: Any, values: Any, is_strict: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A column (N,) of numbers or times as numbers, and flags of the cells that are neither."""
+    is_time = column.kind in TIMES
+    found, odd = as_seconds(values, column.kind) if is_time else as_numbers(values, column.name)
     if is_strict and odd.any():
-        cell = cells[np.flatnonzero(odd)[0]]
+        cell = whole_cells(values).tolist()[np.argmax(odd)]
+        if not is_time:
+            raise not_a_number(cell, column.name)
         raise TypeError(
             f"`table` column {column.name!r} holds {reprlib.repr(cell)}, expected a {column.kind}, as in "
             f"training: convert the column first"
         )
-    return seconds, np.flatnonzero(odd)
+    return found, odd
 
 
-def _look_up_into(
-    codes: np.ndarray, column: LevelColumn, lookup: LevelLookup, values: ArrayLike, is_strict: bool
-) -> Any:
-    """Write the categories of a column of levels to codes (N,); the positions of its cells of another type."""
-    if not isinstance(values, Factored):
-        codes[:], odd = look_up(column, lookup, objects_of(values), is_strict=is_strict)
-        return odd
-    found, odd = look_up(column, lookup, values.levels, is_strict=is_strict, used=values.counts())
-    values.write(np.append(found, -1).astype(codes.dtype), codes)
-    return np.flatnonzero(np.isin(values.codes, odd)) if odd else odd
-
-
-def _mark(
-    marks: np.ndarray | None, codes: np.ndarray, unseen: np.ndarray, odd: dict[int, Any]
-) -> None:
-    """Mark unseen levels, and cells of another type at given positions by column; numbers out of range are marked."""
-    if marks is not None:
-        np.bitwise_or(marks, NEW, out=marks, where=codes == unseen)
-        for v, rows in odd.items():
-            marks[rows, v] |= ODD
-
-
-def _mark_far(marks: np.ndarray | None, columns: Any, arrays: list[Any]) -> None:
+def _mark_far(marks: np.ndarray, columns: Any, arrays: list[Any]) -> None:
     """Mark how far numbers that are marked as new lie beyond the range of training."""
-    if marks is None:
-        return
     for v, column in enumerate(columns):
         rows = np.flatnonzero(marks[:, v] & NEW)
         if column.ends is None or not len(rows):
             continue
         low, high, below, above = column.ends
         with contextlib.suppress(ValueError), np.errstate(all="ignore"):  # what no double holds
-            x = numbers_in(column, whole_cells(arrays[v])[rows])
+            x = numbers_in(column, arrays[v][rows])
             away = np.maximum((x - high) / above, (low - x) / below)
             k = np.clip(np.ceil(np.log2(away)) + 2, 1, MOST_FAR)
             marks[rows, v] |= np.where(away > 0, k, 0).astype(np.uint8) << FAR
 
 
-def _leave_one_out(column: LevelColumn, values: np.ndarray, codes: np.ndarray) -> None:
+def _leave_one_out(column: LevelColumn, values: Any, codes: np.ndarray) -> None:
     """Write rare levels that only one row has as unseen."""
     rows = np.flatnonzero(codes == len(column.levels))
-    cells = objects_of(values[rows]).tolist()
+    cells = factored(values[rows], column.name).tolist()
     once = seen_once([plain_value(cell, column.name) for cell in cells])
     codes[rows[once]] = column.num_categories - 1
 
 
-def _apply_policy(column: Any, numbers: Any, codes: Any) -> None:
-    """Make values that training did not show missing, or refuse them."""
-    if column.kind in BINNED:
-        low, *_, high = column.marks
-        new = (numbers < low) | (numbers > high)
-    else:
-        new = codes == column.num_categories - 1
-    if column.unseen == "refuse":
+def _apply_policy(column: Any, new: np.ndarray, codes: np.ndarray) -> None:
+    """Make values that training did not show, in rows flagged as `new` (N,), missing, or refuse them."""
+    if column.unseen == "refuse" and new.any():
         raise ValueError(
             f"`table` column {column.name!r} holds {int(new.sum())} values that training did not show, "
             f"the first in row {int(np.argmax(new))}, which its schema refuses: correct them, or change "
@@ -258,258 +212,117 @@ def _code_dtype(columns: tuple[Any, ...]) -> type[Any]:
     return np.int8 if most <= 2**7 else np.int16 if most <= 2**15 else np.int32
 
 
-def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarray) -> None:
-    """Write numbers (N, V) whose levels are 0..n_v - 1 into codes (N, V): they are their own categories."""
-    np.copyto(codes, numbers, casting="unsafe")
-    unseen = numbers >= num_levels
-    if numbers.dtype.kind == "i":
-        unseen |= numbers < 0
-    if unseen.any():
-        np.copyto(codes, num_levels, where=unseen, casting="unsafe")
-
-
-def _report(
-    columns: tuple[Any, ...],
-    codes: np.ndarray,
-    unseen: np.ndarray,
-    beyond: np.ndarray,
-    odd: dict[int, Any],
-) -> EncodingReport:
-    """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, counts (V,) out of range, odd cells."""
-    missing = _counts(codes, np.full(len(columns), -1))
-    rare = np.zeros_like(beyond)
-    for v in [
-        v for v, column in enumerate(columns) if column.kind == "categorical" and column.rare
-    ]:
-        rare[v] = np.count_nonzero(codes[:, v] == unseen[v] - 1)
-    strange = np.array([len(odd.get(v, ())) for v in range(len(columns))], dtype=np.int64)
-    return EncodingReport(len(codes), missing, _counts(codes, unseen), beyond, rare, strange)
-
-
-def _counts(codes: np.ndarray, wanted: Any) -> np.ndarray:
-    """How often each column of codes (N, V) has its wanted one (V,)."""
-    # NumPy adds flags along an axis one by one, and counts those of a single column many at a time
-    pairs = zip(codes.T, np.asarray(wanted).tolist(), strict=True)
-    return np.array([np.count_nonzero(column == code) for column, code in pairs], dtype=np.int64)
-
-
-def reports_of_parts(
-    columns: tuple[Any, ...], codes: np.ndarray, marks: np.ndarray, starts: np.ndarray
-) -> list[EncodingReport]:
-    """What the encoder met in each part of a table, as if it had been encoded alone.
-
-    Shapes: codes (N, V), marks (N, V), starts (P,).
-    O(N V) for all parts together.
-    """
-    is_new = (marks & NEW) > 0
-    rare = np.array(
-        [
-            one.num_categories - 2 if one.kind == "categorical" and one.rare else -2
-            for one in columns
-        ]
-    )
-    binned = np.array([one.kind in BINNED for one in columns])
-    new, missing, rare, odd = (
-        np.add.reduceat(flags, starts, axis=0, dtype=np.int64)
-        for flags in (is_new, (codes < 0) & ~is_new, codes == rare, (marks & ODD) > 0)
-    )
-    sizes = np.diff(starts, append=len(codes)).tolist()
-    return [
-        EncodingReport(T, *one)
-        for T, *one in zip(sizes, missing, new * ~binned, new * binned, rare, odd, strict=True)
-    ]
-
-
-def decoded(columns: tuple[Any, ...], codes: Any) -> np.ndarray:
-    """The values that codes stand for, see `TableEncoder.decode`; shapes codes (N, V) -> (N, V)."""
-    expected = f"integers of shape (rows, {len(columns)})"
-    codes = check_integers(codes, "codes", expected)
-    if codes.ndim != 2 or codes.shape[1] != len(columns):
-        raise ValueError(f"`codes` must be {expected}, found shape {codes.shape}")
-    table = np.empty(codes.shape, dtype=object)
+def report_of(columns: tuple[Any, ...], codes: np.ndarray, marks: np.ndarray) -> EncodingReport:
+    """What the encoder met in rows, or in some of them: from their codes (N, V) and marks (N, V)."""
+    missing = codes < 0
+    rare, new, odd = np.zeros((3, len(columns)), dtype=np.int64)
+    if marks.any():
+        is_new = (marks & NEW) > 0
+        missing &= ~is_new  # by its policy
+        new, odd = np.count_nonzero(is_new, axis=0), np.count_nonzero(marks & ODD, axis=0)
     for v, column in enumerate(columns):
-        low, high = codes[:, v].min(initial=0), codes[:, v].max(initial=0)
-        if low < -1 or high >= column.num_categories:
-            raise ValueError(
-                f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, "
-                f"expected -1..{column.num_categories - 1}"
-            )
-        values = object_cells([*column.values(UNSEEN, RARE), None])  # code -1 reads the last entry
-        table[:, v] = values[codes[:, v].astype(np.intp)]
-    return table
+        if getattr(column, "rare", b""):
+            rare[v] = np.count_nonzero(codes[:, v] == column.num_categories - 2)
+    is_binned = np.array([column.kind in BINNED for column in columns])
+    unseen, beyond = new * ~is_binned, new * is_binned
+    return EncodingReport(len(codes), np.count_nonzero(missing, axis=0), unseen, beyond, rare, odd)
 
 
-UNSEEN, RARE = "<unseen>", "<rare>"  # what is decoded of categories that hold no level
+UNSEEN, RARE = "<unseen>", "<rare>"  # what categories that hold no level are called
 LARGEST = 2**53  # below this magnitude every integer is a double
-_BLOCK_CELLS = 2**15  # cells encoded at a time: the positions of a block stay in the cache
 
 
-@dataclass(frozen=True, eq=False)
-class StepTables:
-    """Breaks of each column (None: no step function); codes and flags of the slots of all columns."""
+class Steps(NamedTuple):
+    """A step function: breaks (n,), and the code and the mark (n + 1,) of what lies between two."""
 
-    breaks: tuple[Any, ...]
-    first_slot: np.ndarray
-    slot_code: np.ndarray
-    slot_beyond: np.ndarray
+    breaks: np.ndarray
+    codes: np.ndarray
+    marks: np.ndarray
 
 
-def step_tables(columns: tuple[Any, ...]) -> StepTables:
-    """Step functions of V columns: `LevelColumn` with `levels`, `BinColumn` with `edges`, `low`, `high`."""
-    steps = [(_bin_steps if column.kind in BINNED else _level_steps)(column) for column in columns]
-    lengths = [len(slots) for _, slots, _ in steps]
-    first_slot = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
-    slot_code = np.array([code for _, slots, _ in steps for code in slots], dtype=np.int32)
-    slot_beyond = np.array([flag for _, _, beyond in steps for flag in beyond], dtype=bool)
-    return StepTables(tuple(breaks for breaks, _, _ in steps), first_slot, slot_code, slot_beyond)
-
-
-def _bin_steps(column: BinColumn) -> tuple[Any, ...]:
-    """Breaks (E + 3,), slot codes and beyond-the-range flags (E + 4) of a binned column."""
-    last = len(column.edges)
-    *starts, high = column.marks
-    breaks = np.array([*starts, math.nextafter(high, np.inf), np.nan])
-    return breaks, [0, *range(last + 1), last, -1], [True, *[False] * (last + 1), True, False]
-
-
-def _level_steps(column: LevelColumn) -> tuple[Any, ...]:
-    """Breaks (2n + 1,), slot codes and flags (2n + 2) of n levels; None, [], [] where doubles cannot tell."""
-    if column.rare or any(
-        isinstance(level, str) or abs(level) >= LARGEST for level in column.levels
-    ):
-        return None, [], []
-    unseen, taken = len(column.levels), spans(column.levels)
-    breaks, slots = [], [unseen]
-    # Levels of mixed types are kept by type name first; the breaks have to ascend by value.
-    for code in sorted(range(unseen), key=column.levels.__getitem__):
-        first, last = taken[code]
-        breaks += [first, math.nextafter(last, np.inf)]
-        slots += [code, unseen]
-    return np.array([*breaks, np.nan]), [*slots, -1], [False] * (len(slots) + 1)
-
-
-def step_codes(
-    tables: StepTables,
-    which: list[int],
-    values: list[np.ndarray],
-    codes: np.ndarray,
-    is_beyond: np.ndarray | None = None,
-) -> np.ndarray:
-    """Write the categories of the columns `which`, given as number arrays (N,), into codes (N, V).
-
-    Returns, for each of these columns, how many values lie beyond the training range (len(which),).
-
-    Shapes: codes (N, V), is_beyond (N, V).
-    """
-    beyond = np.zeros(len(which), dtype=np.int64)
-    target = (
-        slice(None) if which == list(range(codes.shape[1])) else which
-    )  # a slice is faster than a list
-    first_slot = tables.first_slot[which, None]
-    num_rows = min(len(codes), max(1, _BLOCK_CELLS // len(which)))
-    positions = np.empty(
-        (len(which), num_rows), dtype=np.intp
-    )  # one for all blocks: new memory costs as much
-    for start in range(0, len(codes), max(1, num_rows)):
-        rows = slice(start, start + num_rows)
-        position = positions[:, : len(codes[rows])]
-        for i, (v, column) in enumerate(zip(which, values, strict=True)):
-            position[i] = tables.breaks[v].searchsorted(column[rows], side="right")
-        position += first_slot
-        codes[rows, target] = tables.slot_code[position].T
-        flags = tables.slot_beyond[position]
-        beyond += np.count_nonzero(flags, axis=1)
-        if is_beyond is not None:
-            is_beyond[rows, target] = flags.T
-    return beyond
-
-
-_UNKNOWN, _ODD = -2, -3
+def steps_of(column: Any) -> Steps | None:
+    """The step function of a column; None where doubles cannot tell its levels."""
+    if column.kind in BINNED:
+        last = len(column.edges)
+        *starts, high = column.marks
+        breaks = [*starts, math.nextafter(high, math.inf), math.nan]
+        codes = [0, *range(last + 1), last, -1]
+        marks = [NEW, *[0] * (last + 1), NEW, 0]
+    elif column.rare or any(isinstance(one, str) or abs(one) >= LARGEST for one in column.levels):
+        return None
+    else:
+        unseen, taken = len(column.levels), spans(column.levels)
+        breaks, codes = [], [unseen]
+        # levels of mixed types are kept by type name first; the breaks have to ascend by value
+        for code in sorted(range(unseen), key=column.levels.__getitem__):
+            first, end = taken[code]
+            breaks += [first, math.nextafter(end, math.inf)]
+            codes += [code, unseen]
+        breaks, codes = [*breaks, math.nan], [*codes, -1]
+        marks = [0] * len(codes)
+    return Steps(np.array(breaks), np.array(codes, np.int32), np.array(marks, np.uint8))
 
 
 class LevelLookup(NamedTuple):
-    """Categories of levels, the usual missing values at -1; digests of rare ones; numbers taken for a level."""
+    """Categories of levels, and of what four bytes make of them; digests of rare ones."""
 
-    categories: dict[str, Any]
-    rare: frozenset[str]
-    near: list[tuple[float, float, int]]
+    categories: dict[Any, int]
+    rare: frozenset[bytes]
 
 
 def level_lookup(column: LevelColumn) -> LevelLookup:
     """`LevelLookup` of a `LevelColumn`."""
-    # np.nan is a key because data frames fill holes with this one object; other NaNs are found one by one.
-    categories = {None: -1, np.nan: -1, **{level: code for code, level in enumerate(column.levels)}}
-    short = {
-        level: code
-        for code, level in enumerate(column.levels)
-        if not isinstance(level, str) and abs(level) < LARGEST
-    }
-    near = sorted(
-        (first, last, code)
-        for (first, last), code in zip(spans(list(short)), short.values(), strict=True)
-        if first < last
-    )
-    return LevelLookup(categories, digest_set(column.rare), near)
+    levels = {level: code for code, level in enumerate(column.levels)}
+    short = {in_four_bytes(one): code for one, code in levels.items() if isinstance(one, float)}
+    return LevelLookup(short | levels, digest_set(column.rare))
 
 
 def look_up(
-    column: LevelColumn,
-    lookup: LevelLookup,
-    values: np.ndarray,
-    *,
-    is_strict: bool = True,
-    used: np.ndarray | None = None,
-) -> tuple[np.ndarray, list[int]]:
-    """Categories (N,) of the cells (N,) of a `LevelColumn`, and the positions of cells of another type.
+    column: LevelColumn, lookup: LevelLookup, values: Any, *, is_strict: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Categories (N,) of the cells (N,) of a `LevelColumn`, and flags (N,) of cells of another type.
 
     These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
-    category of unseen levels.  Of cells that stand for several, `used` says for how many; those of 0 are not looked at.
-
-    Shapes: values (N,), used (N,) -> codes (N,).
+    category of unseen levels.
     """
-    cells, find = values.tolist(), lookup.categories.get
-    try:
-        codes = np.array([find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
-    except (TypeError, ValueError):
-        cells = as_keys(cells)
-        if (unknown := first_unhashable(cells)) is not None:
-            raise not_a_level(unknown, column.name) from None
-        codes = np.array([find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
-    known, odd = {}, []  # cells that repeat are examined once; their type is part of them
-    for i in np.flatnonzero(
-        codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)
-    ).tolist():
-        key = type(cells[i]), cells[i]
-        if key not in known:
-            known[key] = _code_of(column, lookup, cells[i], is_strict)
-        codes[i] = known[key]
-        if codes[i] == _ODD:
-            codes[i] = column.num_categories - 1
-            odd.append(i)
-    return np.where(codes == _UNKNOWN, -1, codes), odd
+    cells = factored(values, column.name)
+    codes, odd = np.full(len(cells.levels), -1), np.zeros(len(cells.levels), dtype=bool)
+    used = zip(cells.levels.tolist(), cells.counts().tolist(), strict=True)
+    for i, (cell, count) in enumerate(used):
+        if not count:
+            continue
+        codes[i] = code = lookup.categories.get(cell, _UNKNOWN)
+        if code == _UNKNOWN:
+            codes[i], odd[i] = _code_of(column, lookup, cell)
+            if odd[i] and is_strict:
+                raise not_a_number(cell, column.name)
+    return cells.spread(codes, -1), cells.spread(odd, False)
 
 
-def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
-    """Category of one cell that is not a key as it stands; `_ODD` for text among numbers."""
+_UNKNOWN = -2
+
+
+def _code_of(column: Any, lookup: LevelLookup, cell: Any) -> tuple[int, bool]:
+    """Category of one cell that is not a key as it stands, and whether it is of another type."""
     if is_missing(cell):
-        return -1
+        return -1, False
     value = plain_value(cell, column.name)
-    forms = [value, *(levels_of_text(value) if isinstance(value, str) else ())]
-    known = any(is_rare(form, lookup.rare) for form in forms)
-    if value == "" and not known:  # files of text cannot tell it from a missing cell
-        return lookup.categories.get(value, -1)
-    if isinstance(value, str) and column.kind != "categorical":
-        if is_strict:
-            raise not_a_number(cell, column.name)
-        return _ODD
-    for form in forms:
+    for form in _forms(value):
         if form in lookup.categories:
-            return lookup.categories[form]
-    if (
-        isinstance(value, float)
-        and (i := bisect_right(lookup.near, (value, math.inf)))
-        and value <= lookup.near[i - 1][1]
-    ):
-        return lookup.near[i - 1][2]
-    # categories after the levels: rare ones, if there are any, and last the unseen ones
-    return len(column.levels) if known else column.num_categories - 1
+            return lookup.categories[form], False
+        if is_rare(form, lookup.rare):
+            return len(column.levels), False
+    # an empty text is missing: files of text cannot tell the two apart
+    if value == "":
+        return -1, False
+    is_odd = isinstance(value, str) and column.kind != "categorical"
+    return column.num_categories - 1, is_odd
+
+
+def _forms(value: Any) -> Iterator[Any]:
+    """A plain value, and the others that a level equal to it may be."""
+    yield value
+    if isinstance(value, str):
+        yield from levels_of_text(value)
+    elif isinstance(value, float):
+        yield in_four_bytes(value)

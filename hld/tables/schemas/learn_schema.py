@@ -23,24 +23,28 @@ from hld.tables.calendar import PARTS, with_parts
 from hld.tables.cells import (
     as_numbers,
     distinct_values,
-    is_blank,
     level_order,
-    objects_of,
     read_table,
     reads_as_number,
 )
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
-from hld.tables.schemas.columns import BINNED, LevelColumn, check_rows, fit_column, narrowed_column
+from hld.tables.schemas.columns import (
+    BINNED,
+    BinColumn,
+    LevelColumn,
+    check_rows,
+    fit_column,
+    narrowed_column,
+    time_column,
+)
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.rare_levels import digest_set, is_rare
 from hld.tables.schemas.row_order import order_notes
-from hld.tables.schemas.schema import KINDS, LEFT_OUT, ColumnSchema, TableSchema
+from hld.tables.schemas.schema import LEFT_OUT, OF_LEVELS, ColumnSchema, TableSchema
 from hld.tables.shown_names import listed
-from hld.tables.times import TIMES, as_seconds, is_missing
+from hld.tables.times import TIMES, as_seconds, is_empty, is_missing
 from pcircuit.arguments import check_flag, check_whole_number
-
-OF_LEVELS = tuple(kind for kind in KINDS if kind not in (*BINNED, LEFT_OUT))
 
 
 def learn_schema(
@@ -183,25 +187,27 @@ def _schema_of(
         raise ValueError("`table` has 0 rows, expected at least one: there is nothing to learn")
     by_name, rows = parts.names is not None or names is not None, check_rows(rows, parts.num_rows)
     names = column_names(names, parts.names, len(parts.arrays))
-    parts = with_parts(parts, () if given is None else given.derived, names, by_name)
-    names = parts.names if given is not None and given.derived else names
-    known = _known(given, names)
     derived = {one.name: one for one in (() if given is None else given.derived)}
-    roles = column_roles(names, categorical, continuous)
+    parts = with_parts(parts, tuple(derived.values()), names, by_name)
+    names = parts.names if derived else names
+    known, roles = _known(given, names), column_roles(names, categorical, continuous)
     _check_roles(roles, known)
     columns = []
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
         role = roles.get(name, "categorical" if declared else None)
-        is_asked_for = keep_all or name in roles
-        columns.append(_learned(name, values, role, known.get(name), rows, sizes, is_asked_for))
+        own, is_asked_for = (
+            known.get(name, ColumnSchema(name)),
+            keep_all or name in {**roles, **known},
+        )
+        found = _learned(name, values, role, own, rows, sizes, is_asked_for)
         if name in derived:
-            source, part = derived[name].source, derived[name].part
             if count_missing(values) == len(values):
                 raise ValueError(
-                    f"`table` column {source!r} holds no date, expected some to derive {name!r} from: "
+                    f"`table` column {derived[name].source!r} holds no date, expected some to derive {name!r} from: "
                     "convert the column first"
                 )
-            columns[-1] = replace(columns[-1], source=source, part=part)
+            found = replace(found, source=derived[name].source, part=derived[name].part)
+        columns.append(found)
     if not keep_all:
         chosen = {*roles, *known, *(one.source for one in derived.values())}
         columns = _without_clocks(columns, parts.arrays, chosen)
@@ -269,71 +275,48 @@ def calendar_columns(
     """
     if not isinstance(source, str):
         raise TypeError(f"`source` must be the name of a column, found {source!r}")
-    if (
-        isinstance(parts, str)
-        or not isinstance(parts, (list, tuple))
-        or not parts
-        or not all(isinstance(part, str) and part in PARTS for part in parts)
-    ):
+    if not isinstance(parts, (list, tuple)) or not parts or not {*parts} <= {*PARTS}:
         raise ValueError(
             f"`parts` must be a list out of {', '.join(map(repr, PARTS))}, found {parts!r}"
         )
-    itself = (
-        ()
-        if check_flag(keep, "keep")
-        else (ColumnSchema(source, LEFT_OUT, note="its parts are used"),)
-    )
-    return (
-        *itself,
-        *(ColumnSchema(f"{source}_{part}", source=source, part=part) for part in parts),
-    )
+    found = [ColumnSchema(f"{source}_{part}", source=source, part=part) for part in parts]
+    if not check_flag(keep, "keep"):
+        found.insert(0, ColumnSchema(source, LEFT_OUT, note="its parts are used"))
+    return tuple(found)
 
 
 def count_missing(values: Any, *, has_empty: bool = False) -> int:
-    """How many cells of a column (N,) are missing."""
+    """How many cells of a column (N,) are missing, and how many are empty texts."""
+    test = is_empty if has_empty else is_missing
     if isinstance(values, Factored):
-        levels = np.array(
-            [has_empty and is_blank(cell) for cell in values.levels.tolist()], dtype=bool
-        )
-        return int((values.codes < 0).sum() + values.counts()[levels].sum())
-    if has_empty and values.dtype.kind in "OUS":
-        return sum(is_missing(cell) or is_blank(cell) for cell in values.tolist())
+        holes = np.array([test(cell) for cell in values.levels.tolist()], dtype=bool)
+        return int((values.codes < 0).sum() + values.counts()[holes].sum())
     if values.dtype.kind in "fmM":
         return int((values != values).sum())
-    return sum(map(is_missing, values.tolist())) if values.dtype.kind == "O" else 0
+    return sum(map(test, values.tolist())) if values.dtype.kind in "OUS" else 0
 
 
 def _nothing_left(columns: list[ColumnSchema], known: dict[str, ColumnSchema]) -> ValueError:
     """The error where all columns are left out: those that a schema names cannot be asked for elsewhere."""
     own = [one for one in columns if one.name not in known or known[one.name].kind != LEFT_OUT]
-    first, then = (
-        (own[0], "name columns in `categorical` or `continuous` to keep them")
-        if own
-        else (columns[0], "keep one in the schema")
-    )
+    first = (own or columns)[0]
+    then = "name columns in `categorical` or `continuous` to keep them"
     return ValueError(
         f"`table` has no column to learn from: {first.name!r} is left out "
-        f"({first.note or 'as the schema says'}); {then}"
+        f"({first.note or 'as the schema says'}); {then if own else 'keep one in the schema'}"
     )
 
 
-def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
+def _known(given: TableSchema | None, names: Any) -> dict[str, ColumnSchema]:
     """The columns of a given schema by name; all that take part must be in the table."""
     if given is None:
         return {}
-    absent = [one for one in given.columns if one.name not in names and one.kind != LEFT_OUT]
-    if absent:
-        said = (
-            f"has the column {absent[0].name!r}"
-            if absent[0].source is None
-            else (f"derives {absent[0].name!r} from the column {absent[0].source!r}")
-        )
-        raise ValueError(
-            f"`schema` {said}, which the table lacks ({listed(names, is_quoted=False)}): remove it "
-            "from the schema, or correct its name"
-        )
     for one in given.columns:
-        _check_kind(one)
+        if one.name not in names and one.kind != LEFT_OUT:
+            raise ValueError(
+                f"`schema` has the column {one.source or one.name!r}, which the table lacks "
+                f"({listed(names, is_quoted=False)}): remove it from the schema, or correct its name"
+            )
     return {column.name: column for column in given.columns}
 
 
@@ -350,43 +333,25 @@ def _check_roles(roles: dict[str, Any], known: dict[str, ColumnSchema]) -> None:
         )
 
 
-def _check_kind(column: ColumnSchema) -> None:
-    """Raise for levels or edges without a kind, or with one that has none: they would not be looked at."""
-    binned, levels = (
-        [name for name in ("edges", "low", "high") if getattr(column, name) is not None],
-        column.levels,
-    )
-    odd = ["levels"] * (levels is not None and (column.kind is None or column.kind in BINNED))
-    odd += binned if column.kind not in (*BINNED, LEFT_OUT) else []
-    if odd:
-        known = BINNED if odd[0] != "levels" else OF_LEVELS
-        raise ValueError(
-            f"`{odd[0]}` of column {column.name!r} of the schema needs a `kind` out of "
-            f"{', '.join(map(repr, known))}, found {column.kind!r}: give one, or leave `{odd[0]}` out"
-        )
-
-
 def _learned(
     name: str,
     values: Any,
     role: Any,
-    known: ColumnSchema | None,
+    known: ColumnSchema,
     rows: Any,
     sizes: Any,
     is_asked_for: bool,
 ) -> ColumnSchema:
     """The schema of one column."""
-    if known is not None and known.kind == LEFT_OUT:
+    if known.kind == LEFT_OUT:
         return ColumnSchema(name, LEFT_OUT, note=known.note)
-    policy = "keep" if known is None else known.policy
-    rows = (
-        rows if policy == "keep" else None
-    )  # else a level of the rows that are not learned from would be refused
-    if known is not None and known.is_learned:
-        return ColumnSchema.of(known.column(), _missing_in(known.column(), values))
-    if known is None and not is_asked_for and count_missing(values, has_empty=True) == len(values):
+    # else a level of the rows that are not learned from would be refused
+    rows = rows if known.policy == "keep" else None
+    if not is_asked_for and count_missing(values, has_empty=True) == len(values):
         return ColumnSchema(name, LEFT_OUT, note=EMPTY)
-    if known is not None and known.kind is not None:
+    if known.is_learned:
+        column = known.column()
+    elif known.kind is not None:
         column = _of_kind(name, values, known, rows, sizes)
     else:
         column = fit_column(name, values, role, **sizes)
@@ -394,9 +359,7 @@ def _learned(
         if note:
             return ColumnSchema(name, LEFT_OUT, note=note)
         column = column if rows is None else narrowed_column(column, values[rows], **sizes)
-    missing = _missing_in(column, values)
-    found = ColumnSchema.of(column, missing)
-    return found if policy == "keep" else replace(found, policy=policy)
+    return replace(ColumnSchema.of(column, _missing_in(column, values)), policy=known.policy)
 
 
 def _missing_in(column: Any, values: Any) -> int:
@@ -407,89 +370,44 @@ def _missing_in(column: Any, values: Any) -> int:
     return count_missing(values, has_empty=not has_level)
 
 
-def _of_kind(name: Any, values: Any, known: Any, rows: Any, sizes: Any) -> Any:
+def _of_kind(
+    name: str, values: Any, known: ColumnSchema, rows: Any, sizes: dict[str, int]
+) -> BinColumn | LevelColumn:
     """A column of a given kind, with what the schema leaves open."""
-    if known.kind in BINNED and known.edges is not None:
-        low, high = _range(name, values, known.kind)
-        edges = known.edges or (high,)
-        low, high = min(low, math.nextafter(edges[0], -math.inf)), max(high, edges[-1])
-        return (
-            TableSchema((known,))
-            .replace(
-                name,
-                low=known.low if known.low is not None else low,
-                high=known.high if known.high is not None else high,
-            )
-            .columns[0]
-            .column()
+    kind: Any = known.kind
+    if kind in TIMES and (odd := as_seconds(values, kind)[1]).any():
+        raise TypeError(
+            f"`table` column {name!r} holds {reprlib.repr(whole_cells(values)[np.argmax(odd)])}, expected a {kind}, "
+            "as the schema says: correct it, or make it a missing value"
         )
-    if known.kind in ("boolean", "integer", "constant"):
+    if kind in BINNED and known.edges is not None:
+        found = as_seconds(values, kind) if kind in TIMES else as_numbers(values, name)
+        numbers = found[0][np.isfinite(found[0])].astype(np.float64)
+        edges = known.edges or (float(numbers.max(initial=-math.inf)),)
+        below = math.nextafter(edges[0], -math.inf)
+        low = min(float(numbers.min(initial=math.inf)), below) if known.low is None else known.low
+        high = max(*numbers[:0], edges[-1], float(numbers.max(initial=-math.inf)))
+        return BinColumn(name, edges, low, high if known.high is None else known.high, kind)
+    if kind in ("boolean", "integer", "constant"):
         levels = [] if rows is None else distinct_values(values[rows], name)[0]
         levels = levels or distinct_values(values, name)[0]
-        if not levels:
-            raise ValueError(
-                f"`table` column {name!r} holds no value, expected some: the schema says {known.kind}, "
-                "and leaves its levels open"
-            )
-        if known.kind == "integer":  # what is none stays as it is, and is named
-            levels = [
-                int(one)
-                if isinstance(one, int) or (isinstance(one, float) and one.is_integer())
-                else one
-                for one in levels
-            ]
-        return LevelColumn(name, known.kind, tuple(sorted(levels, key=level_order)))
-    if known.kind in TIMES:
-        _check_times(name, values, known.kind)
-    column = fit_column(
-        name, values, "categorical" if known.kind == "categorical" else "continuous", **sizes
-    )
-    if column.kind != known.kind:
+        if kind == "integer":  # what is none stays as it is, and is named
+            levels = [int(one) if one == one // 1 else one for one in levels if one != ""]
+        return LevelColumn(name, kind, tuple(sorted(levels, key=level_order)))
+    column: BinColumn | LevelColumn
+    if kind in TIMES:
+        column = time_column(name, values, kind, sizes["num_bins"])
+    else:
+        role = "categorical" if kind == "categorical" else "continuous"
+        column = fit_column(name, values, role, **sizes)
+    if column.kind != kind:
         raise ValueError(
-            f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the "
+            f"`table` column {name!r} is {column.kind}, and the schema says {kind}: correct the "
             "schema, or convert the column"
         )
     column = column if rows is None else narrowed_column(column, values[rows], **sizes)
-    ends = {
-        end: float(getattr(known, end))
-        for end in ("low", "high")
-        if getattr(known, end) is not None
-    }
-    return replace(column, **ends) if ends else column
-
-
-def _check_times(name: str, values: Any, kind: str) -> None:
-    """Raise unless a column of times, whose edges are to be learned, holds times alone, and two different ones."""
-    cells = whole_cells(values)
-    seconds, odd = as_seconds(cells, kind)
-    distinct = np.unique(seconds[~np.isnan(seconds)])
-    first = cells[np.argmax(odd)] if odd.any() else None
-    if isinstance(first, str) or (odd.any() and len(distinct)):
-        raise TypeError(
-            f"`table` column {name!r} holds {reprlib.repr(first)}, expected a {kind}, as the schema says: "
-            "correct it, or make it a missing value"
-        )
-    if len(distinct) == 1 and not odd.any():
-        raise ValueError(
-            f"`table` column {name!r} holds a single {kind}, expected two and more to cut between: give "
-            "`edges` in the schema, or leave its `kind` open"
-        )
-
-
-def _range(name: Any, values: Any, kind: Any) -> tuple[Any, ...]:
-    """The smallest and the largest finite value of a column."""
-    cells = whole_cells(values)
-    numbers = (
-        as_seconds(cells, kind)[0]
-        if kind in TIMES
-        else as_numbers(objects_of(cells), name).astype(np.float64)
-    )
-    finite = numbers[np.isfinite(numbers)]
-    if not len(finite):
-        raise ValueError(
-            f"`table` column {name!r} holds no finite number, expected some within the schema's edges"
-        )
-    return float(finite.min()), float(finite.max())
+    ends = {end: value for end in ("low", "high") if (value := getattr(known, end)) is not None}
+    return replace(column, **ends)
 
 
 AS_TEXT, NEARLY_ALL, EMPTY = "numbers as text", "nearly unique", "no value in training"
@@ -515,25 +433,24 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
             if 2 * read > present:
                 return f"{AS_TEXT}: {read} of {present} values read as numbers, {once} occur in one row only"
             return f"{NEARLY_ALL}: {once} of {present} values occur in one row only"
-    return _row_numbers(values) if column.kind == "continuous" and _are_whole(values) else ""
+    return _row_numbers(values) if column.kind == "continuous" else ""
 
 
-def _are_whole(values: Any) -> bool:
-    """Whether a column holds whole numbers only, as an array of these or as objects."""
-    if isinstance(values, Factored) or values.dtype.kind != "O":
-        return not isinstance(values, Factored) and values.dtype.kind in "iu"
-    return all(
-        isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values.tolist()
-    )
-
-
-def _row_numbers(numbers: Any) -> str:
-    """A note on whole numbers that number the rows; empty for others."""
-    gaps = int(numbers.max()) - int(numbers.min()) - (len(numbers) - 1)
-    if len(numbers) < FEWEST_NUMBERS or gaps < 0:
+def _row_numbers(values: Any) -> str:
+    """A note on whole numbers that number the rows; empty for other columns (N,)."""
+    if (
+        isinstance(values, Factored)
+        or values.dtype.kind not in "iuO"
+        or len(values) < FEWEST_NUMBERS
+    ):
         return ""
-    later, earlier = numbers[1:], numbers[:-1]
+    if values.dtype == object and not all(
+        isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values
+    ):
+        return ""
+    gaps = int(values.max()) - int(values.min()) - (len(values) - 1)
+    later, earlier = values[1:], values[:-1]
     is_ordered = (later > earlier).all() or (later < earlier).all()
-    if is_ordered or (gaps == 0 and len(np.unique(numbers)) == len(numbers)):
+    if is_ordered or (gaps == 0 and len(np.unique(values)) == len(values)):
         return f"{ROW_NUMBERS}: whole numbers, all different, in the order of the rows or without a gap"
     return ""

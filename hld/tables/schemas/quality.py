@@ -23,6 +23,7 @@ COUNTS = {
 }
 ABSENT = "column {} is not there: all of its cells count as missing"
 MOST_NAMED = 5  # columns that a line names
+NUMBERS = ("num_missing", "num_odd", "num_unseen", "num_rare", "num_out_of_range")
 NEW = ("num_unseen", "num_out_of_range")  # what `schemas.counts` tests
 
 
@@ -42,27 +43,20 @@ class ColumnQuality:
     is_absent: bool = False
     new_pvalue: float | None = None
 
-    def lines(self, num_rows: int) -> list[Any]:
+    def lines(self, num_rows: int) -> list[str]:
         """Sentences about what differs; none where nothing does."""
         if self.is_absent:
             return [ABSENT.format(repr(self.name))]
-        tested = "" if self.new_pvalue is None else f" ({_p(self.new_pvalue)})"
-        found = [
-            f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
-            for attribute, what in COUNTS.items()
-            if (count := getattr(self, attribute))
-        ]
+        found = []
+        for attribute, what in COUNTS.items():
+            if count := getattr(self, attribute):
+                tested = _p(self.new_pvalue) if attribute in NEW else ""
+                found.append(f"column {self.name!r}: {count} of {num_rows} values {what}{tested}")
         if num_rows and (self.num_missing or self.train_missing):
-            tested = "" if self.pvalue is None else f" ({_p(self.pvalue)})"
-            trained = (
-                ""
-                if self.train_missing is None
-                else f", {_percent(self.train_missing)} in training{tested}"
-            )
-            found.append(
-                f"column {self.name!r}: {_percent(self.num_missing / num_rows)} of the values are missing"
-                + trained
-            )
+            share, trained = _percent(self.num_missing / num_rows), ""
+            if self.train_missing is not None:
+                trained = f", {_percent(self.train_missing)} in training{_p(self.pvalue)}"
+            found.append(f"column {self.name!r}: {share} of the values are missing{trained}")
         return found
 
     def is_notable(self, level: float) -> bool:
@@ -180,20 +174,20 @@ def _percent(share: float) -> str:
     )
 
 
-def _p(pvalue: float) -> str:
-    """A p-value, which is never 0, though that of many rows may be rounded to it."""
-    return f"p = {pvalue:.2g}" if pvalue else "p < 1e-300"
+def _p(pvalue: float | None) -> str:
+    """A p-value in brackets, never 0, though that of many rows may be rounded to it."""
+    if pvalue is None:
+        return ""
+    return f" (p = {pvalue:.2g})" if pvalue else " (p < 1e-300)"
 
 
 def column_lines(absent: Sequence[str], extra: Sequence[str]) -> list[str]:
     """Sentences about columns that a table does not have, and about others that it has."""
+    lines = [ABSENT.format(repr(name)) for name in absent]
     if len(absent) > MOST_NAMED:
         some = f"{len(absent):,} columns are not there ({listed(absent, MOST_NAMED)})"
-        return [
-            f"{some}: all of their cells count as missing",
-            *DataQuality(0, (), tuple(extra)).extra_lines(),
-        ]
-    return [*map(ABSENT.format, map(repr, absent)), *DataQuality(0, (), tuple(extra)).extra_lines()]
+        lines = [f"{some}: all of their cells count as missing"]
+    return lines + DataQuality(0, (), tuple(extra)).extra_lines()
 
 
 def data_quality(
@@ -214,26 +208,21 @@ def data_quality(
     if missing is not None and report.num_rows:
         tested = compare_missing(*missing, report.num_rows, report.num_missing)
     if kept is not None and report.num_rows:
-        new = compare_new(
-            kept,
+        shown, num_new = (
             report.num_rows - report.num_missing,
             report.num_unseen + report.num_out_of_range,
         )
-    found = []
-    for v, column in enumerate(columns):
-        found.append(
-            ColumnQuality(
-                column.name,
-                column.kind,
-                int(report.num_missing[v]),
-                int(report.num_odd[v]),
-                int(report.num_unseen[v]),
-                int(report.num_rare[v]),
-                int(report.num_out_of_range[v]),
-                None if trained is None else trained[1][v] / trained[0],
-                None if tested is None else tested.pvalues[v],
-                column.name in absent,
-                None if new is None else new.pvalues[v],
-            )
+        new = compare_new(kept, shown, num_new)
+    found = tuple(
+        ColumnQuality(
+            column.name,
+            column.kind,
+            **{name: int(getattr(report, name)[v]) for name in NUMBERS},
+            train_missing=None if trained is None else trained[1][v] / trained[0],
+            pvalue=None if tested is None else tested.pvalues[v],
+            is_absent=column.name in absent,
+            new_pvalue=None if new is None else new.pvalues[v],
         )
-    return DataQuality(report.num_rows, tuple(found), tuple(extra), tested, new)
+        for v, column in enumerate(columns)
+    )
+    return DataQuality(report.num_rows, found, tuple(extra), tested, new)

@@ -33,16 +33,13 @@ four bytes, there or here, can have made of them,
     |x - v| <= 2^-23 |v|,
 
 which is twice the largest rounding error; where that of two numbers would overlap, each has its side of the middle.
-Whole numbers are exact in four bytes up to 2^24, and are taken as they are, and so is what lies so close together that
-four bytes cannot tell it apart.
+Whole numbers are exact in four bytes up to 2^24, and are taken as they are.
 """
 
 import collections
 import hashlib
-import math
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,15 +51,21 @@ SMALLEST, LARGEST = 2.0**-126, 2.0**127  # magnitudes between which they round b
 
 def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
     """For each of n numbers the smallest and the largest one that is taken for it."""
-    found = [(float(one), float(one)) if isinstance(one, int) else _span(one) for one in numbers]
-    order = sorted(range(len(found)), key=lambda i: numbers[i])
-    close = [(i, j) for i, j in pairwise(order) if found[i][1] >= found[j][0]]
-    alike = {k for i, j in close if _rounded(numbers[i]) == _rounded(numbers[j]) for k in (i, j)}
-    for i, j in close:
-        middle = _middle(float(numbers[i]), float(numbers[j]))
-        found[i] = found[i][0], min(found[i][1], math.nextafter(middle, -math.inf))
-        found[j] = max(found[j][0], middle), found[j][1]
-    return [(float(one), float(one)) if i in alike else found[i] for i, one in enumerate(numbers)]
+    values = np.array(numbers, dtype=np.float64)
+    order = np.argsort(values)
+    x = values[order]
+    is_exact = np.array([isinstance(numbers[i], int) for i in order], dtype=bool)
+    is_exact |= (np.abs(x) <= EXACT) & (x == np.floor(x))
+    far = np.where(is_exact, 0.0, ROUNDING * np.abs(x))
+    with np.errstate(over="ignore"):
+        first = np.maximum(x - far, -sys.float_info.max)
+        last = np.minimum(x + far, sys.float_info.max)
+    middle = x[:-1] / 2 + x[1:] / 2
+    middle = np.where(middle > x[:-1], middle, x[1:])  # no double lies between neighbouring ones
+    first[1:] = np.maximum(first[1:], middle)
+    last[:-1] = np.minimum(last[:-1], np.nextafter(middle, -np.inf))
+    ends = zip(first[np.argsort(order)].tolist(), last[np.argsort(order)].tolist(), strict=True)
+    return list(ends)
 
 
 def in_four_bytes(number: float) -> float:
@@ -70,24 +73,6 @@ def in_four_bytes(number: float) -> float:
     if number.is_integer() or not SMALLEST <= abs(number) <= LARGEST:
         return number
     return float(np.float32(number))
-
-
-def _rounded(number: float) -> float:
-    """A number in four bytes, whole or not; infinite where it is too large for these."""
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.float32(number))
-
-
-def _middle(smaller: float, larger: float) -> float:
-    """The number in the middle of two; the larger of neighbours."""
-    middle = smaller + (larger - smaller) / 2
-    return middle if middle > smaller else larger
-
-
-def _span(number: float) -> tuple[float, float]:
-    """The smallest and the largest number that is taken for one, whatever is near."""
-    far = 0.0 if abs(number) <= EXACT and number == int(number) else ROUNDING * abs(number)
-    return max(number - far, -sys.float_info.max), min(number + far, sys.float_info.max)
 
 
 SIZE = 8  # bytes of a digest
@@ -99,9 +84,9 @@ def digests_of(levels: Iterator[Any]) -> bytes:
     return b"".join(sorted({digest(level) for level in levels}))
 
 
-def digest_set(digests: bytes) -> frozenset[str]:
+def digest_set(digests: bytes) -> frozenset[bytes]:
     """The single digests."""
-    return frozenset(digests[i : i + SIZE] for i in range(0, len(digests), SIZE))  # type: ignore[misc]
+    return frozenset(digests[i : i + SIZE] for i in range(0, len(digests), SIZE))
 
 
 def digest(level: Any) -> bytes:

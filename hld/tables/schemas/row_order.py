@@ -21,7 +21,6 @@ import numpy as np
 
 from hld.tables.calendar import is_written_of
 from hld.tables.cells import distinct_values
-from hld.tables.factored import Factored, whole_cells
 from hld.tables.times import as_seconds, is_missing, time_kind
 
 NEARLY, ALIKE = 0.9, 0.99  # rank correlations: records as they come in have .99 with the rows
@@ -34,7 +33,7 @@ DAY = 86_400.0
 def order_notes(columns: Mapping[str, tuple[Any, Any]]) -> dict[str, str]:
     """Why each of some columns (fitted column and cells (N,), by name) orders the rows; nothing for the others."""
     dates = {
-        name: as_seconds(whole_cells(cells), "date")[0]
+        name: as_seconds(cells, "date")[0]
         for name, (_, cells) in columns.items()
         if time_kind(cells) == "date"
     }
@@ -105,18 +104,17 @@ def _ranked(column: Any, cells: Any, seconds: np.ndarray | None) -> np.ndarray:
     """(N,) what a column is ranked by: dates, whole numbers, places of sorted levels; NaN throughout for others."""
     if seconds is not None:
         return seconds
-    if not isinstance(cells, Factored) and cells.dtype.kind in "iu":
+    if cells.dtype.kind in "iu":
         return np.asarray(cells, dtype=np.float64)
     if column.kind not in ("categorical", "integer"):
         return np.full(len(cells), np.nan)
-    levels = distinct_values(cells, column.name)[0]
-    place = {level: float(i) for i, level in enumerate(levels)}
-    return np.array([place.get(cell, np.nan) for cell in whole_cells(cells).tolist()])
+    place = {level: i for i, level in enumerate(distinct_values(cells, column.name)[0])}
+    return np.array([place.get(cell, np.nan) for cell in cells.tolist()])
 
 
 def _is_of_day(cells: Any, days: np.ndarray) -> bool:
     """Whether cells (N,) are written of the days (N,), numbers since 1970."""
-    pairs = set(zip(days.tolist(), whole_cells(cells).tolist(), strict=True))
+    pairs = set(zip(days.tolist(), cells.tolist(), strict=True))
     return is_written_of(
         [(day, cell) for day, cell in pairs if day == day and not is_missing(cell)]
     )

@@ -46,7 +46,6 @@ import base64
 import math
 import re
 import reprlib
-from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -54,6 +53,7 @@ import numpy as np
 
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import NUMERIC, level_order
+from hld.tables.column_names import is_sequence
 from hld.tables.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn, as_mark
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.quality import DataQuality
@@ -62,7 +62,8 @@ from pcircuit.arguments import check_flag, check_whole_number
 
 LEFT_OUT = "left out"
 GROUPING = "names the groups"  # the note of the column that `groups` was
-KINDS = ("categorical", "boolean", "integer", "constant", *BINNED, LEFT_OUT)
+OF_LEVELS = ("categorical", "boolean", "integer", "constant")
+KINDS = (*OF_LEVELS, *BINNED, LEFT_OUT)
 
 
 @dataclass(frozen=True)
@@ -110,79 +111,55 @@ class ColumnSchema:
     optional: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise TypeError(f"`name` of a column must be text, found {self.name!r}")
-        for name in ("note", "source"):
+        for name in ("name", "note", "source"):
             if not isinstance(getattr(self, name), (str, type(_DEFAULTS[name]))):
                 raise TypeError(
                     f"`{name}` of column {self.name!r} must be text, found {getattr(self, name)!r}"
                 )
-        check_flag(self.optional, "optional")
-        if self.kind is not None and self.kind not in KINDS:
+        choices = {"kind": (None, *KINDS), "policy": UNSEEN, "part": (None, *PARTS)}
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"`{name}` of column {self.name!r} must be one of {', '.join(map(repr, known))}, found "
+                    f"{getattr(self, name)!r}"
+                )
+        if (self.source is None) != (self.part is None):
             raise ValueError(
-                f"`kind` of column {self.name!r} must be one of {', '.join(map(repr, KINDS))}, or None to "
-                f"learn it, found {self.kind!r}"
+                f"`part` of column {self.name!r} must be that of a `source`, found {self.part!r} of {self.source!r}"
             )
-        if self.policy not in UNSEEN:
-            raise ValueError(
-                f"`policy` of column {self.name!r} must be one of {', '.join(map(repr, UNSEEN))}, found "
-                f"{self.policy!r}"
-            )
-        if (self.source is None) != (self.part is None) or (
-            self.part is not None and self.part not in PARTS
-        ):
-            raise ValueError(
-                f"`part` of column {self.name!r} must be one of {', '.join(map(repr, PARTS))}, of a "
-                f"`source`, found {self.part!r} of {self.source!r}"
-            )
-        if self.optional and self.kind != LEFT_OUT:
+        if check_flag(self.optional, "optional") and self.kind != LEFT_OUT:
             raise ValueError(
                 f"`optional` is for columns that are left out, found it for {self.name!r}, which is not"
             )
-        for name in ("levels", "edges"):
-            if (values := getattr(self, name)) is not None:
-                if isinstance(values, str) or not isinstance(values, Iterable):
-                    raise TypeError(
-                        f"`{name}` of column {self.name!r} must be a sequence, found {values!r}"
-                    )
-                marks = (
-                    (_plain(one, self.name) for one in values)
-                    if name == "levels"
-                    else (as_mark(one, name, self.name, self.kind) for one in values)
-                )
-                object.__setattr__(self, name, tuple(marks))
-        if self.num_missing is not None:
-            object.__setattr__(
-                self, "num_missing", check_whole_number(self.num_missing, "num_missing", 0, 2**53)
-            )
-        for name in ("low", "high"):
+        for name in ("levels", "edges", "low", "high"):
             if getattr(self, name) is not None:
-                object.__setattr__(
-                    self, name, as_mark(getattr(self, name), name, self.name, self.kind)
-                )
+                object.__setattr__(self, name, self._read(name, getattr(self, name)))
+        if self.num_missing is not None:
+            count = check_whole_number(self.num_missing, "num_missing", 0, 2**53)
+            object.__setattr__(self, "num_missing", count)
+
+    def _read(self, name: str, value: Any) -> Any:
+        """Levels, edges or an end of the range as they are kept."""
+        kinds = OF_LEVELS if name == "levels" else BINNED
+        if self.kind not in (*kinds, LEFT_OUT):
+            raise ValueError(
+                f"`{name}` of column {self.name!r} of the schema needs a `kind` out of "
+                f"{', '.join(map(repr, kinds))}, found {self.kind!r}: give one, or leave `{name}` out"
+            )
+        if name in ("low", "high"):
+            return as_mark(value, name, self.name, self.kind)
+        if not is_sequence(value):
+            raise TypeError(f"`{name}` of column {self.name!r} must be a sequence, found {value!r}")
+        if name == "levels":
+            return tuple(_plain(one, self.name) for one in value)
+        return tuple(as_mark(one, name, self.name, self.kind) for one in value)
 
     @classmethod
     def of(cls, column: BinColumn | LevelColumn, num_missing: int | None = None) -> ColumnSchema:
         """The schema of a column of an encoder."""
-        if isinstance(column, BinColumn):
-            return cls(
-                column.name,
-                column.kind,
-                None,
-                column.edges,
-                column.low,
-                column.high,
-                num_missing,
-                column.unseen,
-            )
-        return cls(
-            column.name,
-            column.kind,
-            column.levels,
-            num_missing=num_missing,
-            policy=column.unseen,
-            rare=column.rare,
-        )
+        names = {one.name for one in fields(column)} - {"unseen"}
+        known = {name: getattr(column, name) for name in names}
+        return cls(**known, num_missing=num_missing, policy=column.unseen)
 
     @property
     def is_learned(self) -> bool:

@@ -32,7 +32,7 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
         _check("groups", one[:2].tolist() == [0, 1] and np.isin(np.diff(one), (0, 1)).all())
     beta = bounded_array(arrays, "beta", (None, m), RANK**-0.5)
     functions = CovariateFunctions(given, groups, len(beta))
-    _check("beta", len(beta) in [end for _, end in functions.ends])
+    _check("beta", len(beta) in functions.ends)
     inverse = bounded_array(arrays, "inverse", (len(beta), len(beta)), 1 / (RANK * k))
     is_symmetric = (np.abs(inverse - inverse.T) <= ASYMMETRY * np.abs(inverse).max()).all()
     _check("inverse", is_symmetric and (np.linalg.eigvalsh(inverse) >= -1e-9).all())

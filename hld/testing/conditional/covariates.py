@@ -21,6 +21,7 @@ Pairs that are too many even so are left out, those with most values first.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -94,15 +95,8 @@ def column_places(
         parts := [names.index(one.name) for one in derived if one.source == name]
     ):
         return parts
-    said = (
-        ""
-        if name is None or name not in all_names
-        else (
-            ", which is left out of what is learned"
-            if isinstance(column, str)
-            else f" ({name!r}), which is left out of what is learned"
-        )
-    )
+    said = "" if isinstance(column, str) or name is None else f" ({name!r})"
+    said += ", which is left out of what is learned" if name in all_names else ""
     raise ValueError(
         f"`{argument}` names the column {column!r}{said}, expected one of {listed(names, near=column)}, or a "
         f"position from 0 to {len(all_names) - 1}"
@@ -119,44 +113,32 @@ class CovariateFunctions:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """(n, f) values of the functions for rows (n, V), -1 for a hole."""
-        found, codes = (
-            np.zeros((len(rows), self.num_functions)),
-            rows[:, self.variables].astype(np.int64) + 1,
-        )
-        found[:, 0], start = 1.0, 1
-        for parts, end in self.ends:
-            if not start < end <= self.num_functions:
-                continue
-            for part in parts:
-                place = np.zeros(len(rows), dtype=np.int64)
-                for i in part:
-                    place = place * self._num_values(i, part) + (
-                        codes[:, i] if len(part) == 1 else self.groups[i][codes[:, i]]
-                    )
-                found[np.arange(len(rows)), start + place] = 1.0
-                start += self._size(part)
+        codes = rows[:, self.variables].astype(np.int64) + 1
+        found, start = np.zeros((len(rows), self.num_functions)), 1
+        found[:, 0] = 1.0
+        for places, sizes in self._parts:
+            if start + math.prod(sizes) > self.num_functions:
+                break
+            values = [codes[:, i] for i in places]
+            if len(places) > 1:
+                values = [self.groups[i][own] for i, own in zip(places, values, strict=True)]
+            found[np.arange(len(rows)), start + np.ravel_multi_index(values, sizes)] = 1.0
+            start += math.prod(sizes)
         return found
 
     @property
-    def ends(self) -> list[tuple[Any, int]]:
-        """(sets of places in `variables`, functions up to these): a constant, all covariates, pairs, small first."""
-        single: list[tuple[int, ...]] = [(i,) for i in range(len(self.variables))]
-        pairs: list[tuple[int, ...]] = [(i, j) for (i,) in single for (j,) in single if i < j]
-        pairs.sort(key=self._size)
-        found: list[tuple[Any, int]] = [((), 1)]
-        end = 1
-        for parts in [single, *([pair] for pair in pairs)] if single else []:
-            end += sum(self._size(part) for part in parts)
-            found.append((parts, end))
-        return found
+    def ends(self) -> list[int]:
+        """Numbers of functions that there may be: a constant, all covariates, and one pair more after the other."""
+        found = 1 + np.cumsum([math.prod(sizes) for _, sizes in self._parts], dtype=np.int64)
+        return [1, *found[len(self.groups) - 1 :].tolist()]
 
-    def _size(self, part: tuple[int, ...]) -> int:
-        """Functions of one covariate or a pair."""
-        return math.prod(self._num_values(i, part) for i in part)
-
-    def _num_values(self, i: int, part: tuple[int, ...]) -> int:
-        """Values, or groups of these, of a covariate alone or in a pair, a hole included."""
-        return len(self.groups[i]) if len(part) == 1 else int(self.groups[i][-1]) + 1
+    @property
+    def _parts(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Places in `variables`, and numbers of values with a hole, of each covariate and of pairs, small first."""
+        few = [int(one[-1]) + 1 for one in self.groups]
+        pairs = [((i, j), (few[i], few[j])) for i, j in combinations(range(len(few)), 2)]
+        pairs.sort(key=lambda pair: math.prod(pair[1]))
+        return [*(((i,), (len(one),)) for i, one in enumerate(self.groups)), *pairs]
 
 
 def choose_functions(
@@ -175,13 +157,10 @@ def choose_functions(
         functions = CovariateFunctions(
             variables, tuple(value_groups(one, num_groups) for one in counts), 1
         )
-        if functions.ends[-1][1] <= most:
+        if functions.ends[-1] <= most:
             break
-    return CovariateFunctions(
-        variables,
-        functions.groups,
-        max(end for parts, end in functions.ends if not parts or end <= most),
-    )
+    number = max(end for end in functions.ends if end <= max(most, 1))
+    return CovariateFunctions(variables, functions.groups, number)
 
 
 def value_groups(counts: np.ndarray, num_groups: int) -> np.ndarray:

@@ -31,8 +31,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,11 +40,9 @@ import hld.gchi2 as gchi2
 import pcircuit
 from hld.laws.drawn import score_of
 from hld.laws.joint import covariance_factor, harmonic_mean
-from hld.laws.limit_law import limit_law
 from hld.laws.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
 from hld.laws.ranks.monte_carlo import TIE
-from hld.references.available import FEWEST
-from hld.references.covariances import through
+from hld.references.available import Shown, correlations, weights
 from hld.testing.planning.alternatives import (
     NUM_DRAWN,
     NUM_SINGLE,
@@ -73,12 +71,8 @@ NUM_NORMAL = 1000  # of which a power of 0.9 is known to 0.01
 MOST_LEVELS = 100
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedHoles:
-    """What a test sees of batches of T rows with the holes of its reference rows.
-
-    Shapes: weights (size,), correlations (size, size).
-    """
+class PlannedHoles(NamedTuple):
+    """What a test sees of batches with holes; shapes weights (size,), correlations (size, size)."""
 
     weights: np.ndarray
     correlations: np.ndarray
@@ -86,24 +80,17 @@ class PlannedHoles:
 
 
 def planned_holes(test: Any, T: int) -> PlannedHoles | None:
-    """The holes of batches of T rows as a test expects them."""
-    parts = test.calibration
-    kept = parts.kept
+    """The holes of batches of T rows, which are those of the reference rows."""
+    kept = test.calibration.kept
     if kept is None or not kept.has_holes or not len(kept.shared):
         return None
-    shown, k = kept.counts / kept.num_rows, kept.num_rows
-    g = np.where(_enough(T * shown, T) & _enough(kept.counts, k), np.sqrt(shown), 0.0)
-    R = np.outer(g, g) * kept.shared * k
-    laws = tuple(
-        replace(limit_law(through(metric, kept.covariance * R)), excess=law.excess, _prepared={})
-        for metric, law in zip(parts.metrics, parts.null.laws, strict=True)
-    )
-    return PlannedHoles(g, R, laws)
-
-
-def _enough(counts: np.ndarray, num_rows: int) -> Any:
-    """(size,) whether a node is shown by enough rows to count."""
-    return counts >= max(min(num_rows / 2, FEWEST), 1)
+    k, counts = kept.num_rows, np.maximum(kept.counts, 1)
+    pairs = kept.shared * np.outer(counts, counts)
+    every = np.arange(len(counts))
+    batch = Shown(test.mean, kept.counts * T / k, T, pairs * T / k, every)
+    g = weights(batch, kept.counts, k)
+    R = correlations(batch, g, kept.shared, k)
+    return PlannedHoles(g, R, test.laws_with_holes(batch, g))
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,9 @@ from hld.answers.table_facts import (
     batch_profile,
     evidence_of,
     held_of,
-    new_marks,
     quality_of,
-    test_rows,
+    read_batch,
 )
-from hld.tables.cells import read_table
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.quality import DataQuality
 from hld.testing.summaries.summary import BatchSummary, TableCounts
@@ -46,25 +44,23 @@ CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 def summarize_chunks(detector: Any, chunks: Iterable[Any]) -> BatchSummary:
     """The summary of a table that comes in chunks, each read once and then forgotten."""
-    encoder, test = detector.encoder_, detector.test_
+    test = detector.test_
     found: BatchSummary | None = None
     table: TableCounts | None = None
     for chunk in chunks:
-        read = read_table(chunk)
-        marks = new_marks(detector, read.num_rows)
-        codes, report, absent, extra = encoder.encode_counting(read, marks)
+        read = read_batch(detector, chunk)
         first = 0 if found is None else found.num_rows
-        own = summarize_rows(test, test_rows(detector, read, codes), first=first)
-        cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
-        counts = batch_profile(detector, codes, marks)
+        own = summarize_rows(test, read.rows, first=first)
+        cells = np.array([getattr(read.report, name) for name in CELLS], dtype=np.int64)
+        counts = batch_profile(detector, read.codes, read.marks)
         pairs = np.concatenate([np.zeros(0, np.int64), *(one.ravel() for one in counts.pairs)])
         counted = TableCounts(
             cells,
             np.concatenate(counts.counts),
             pairs if len(pairs) <= MOST_CELLS else pairs[:0],
             np.zeros(0, np.int64) if counts.odd is None else counts.odd.ravel(),
-            tuple(sorted(absent)),
-            tuple(sorted(extra)),
+            tuple(sorted(read.absent)),
+            tuple(sorted(read.extra)),
         )
         found, table = (
             (own, counted) if found is None or table is None else (found + own, table + counted)

@@ -5,6 +5,7 @@ the circuit was fitted to are not, since it fits these better.  So half of the r
 for something else or there are too few.
 """
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,9 @@ def _halves(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the earlier and of the later half of the rows."""
     if not isinstance(order, str) or order != "time":
-        found = repr(order) if isinstance(order, (str, int, float)) else type(order).__name__
         raise ValueError(
-            f"`order` must be 'time' (the rows are in order of time, without gaps) or None, found {found}"
+            "`order` must be 'time' (the rows are in order of time, without gaps) or None, found "
+            f"{reprlib.repr(order)}"
         )
     if groups is not None:
         raise ValueError(

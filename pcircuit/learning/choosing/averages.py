@@ -81,7 +81,7 @@ The ways to make the members of a mixture, so that they err differently.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -167,7 +167,7 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
         return None
     averages = _grown(averages, making)
     models = [
-        _flat(average.members, np.full(len(average.members), 1 / len(average.members)))
+        flat(average.members, np.full(len(average.members), 1 / len(average.members)))
         for average in averages
     ]
     logs = [average.logs for average in averages]
@@ -191,7 +191,7 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
         models.append(together)
         logs.append(log_likelihood(together, rows.held, n_jobs=rows.n_jobs))
     weights, mean = chosen_weights(np.array(logs), search.tolerance)
-    return _flat(models, weights) if mean - trial.best > search.tolerance else None
+    return flat(models, weights) if mean - trial.best > search.tolerance else None
 
 
 def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
@@ -199,7 +199,7 @@ def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
     states = way.size.num_latents
     goes_down = way.num_parts > 1 and still_gained(trial, making.search.tolerance)
     while not (
-        making.affords(expected_work(trial, states, making.rows))
+        making.affords(work_of(trial, making.rows, states))
         and _holds(way.num_parts, states, making)
     ):
         if not goes_down or states == 1:
@@ -277,8 +277,10 @@ def _of_points(way: Way, making: Making) -> Average:
 def _of_kernels(making: Making) -> list[Average]:
     """The kernels around rows with each bandwidth, averages of one member; none where they cost or hold too much."""
     rows, search = making.rows, making.search
-    count = kernels_of(rows)
-    states = states_of_kernels(count, rows)
+    # rows that differ, so many that to judge them and to hold their probabilities takes no more than it may
+    count = int(min(len(rows.rows), MOST_KERNELS, MOST_LOGITS // int(rows.categories.sum())))
+    judged = float(count) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1]
+    states = states_of_work(judged, rows)
     found: list[Average] = []
     for bandwidth in search.bandwidths:
         work, size = work_of_epoch(states, rows), Size(states, bandwidth)
@@ -347,16 +349,17 @@ def _least(way: Way, making: Making) -> float:
     return max(trial.best for trial in making.trials) if is_costly else -np.inf
 
 
-def _flat(models: Sequence[Circuit | Mixture], shares: Floats) -> Mixture:
-    """Circuits, and mixtures of circuits, as one mixture of circuits; without those of weight zero."""
-    circuits: list[Circuit] = []
-    weights: list[float] = []
-    for model, share in zip(models, shares.tolist(), strict=True):
-        if share > 0:
-            parts = model if isinstance(model, Mixture) else Mixture([model])
-            circuits += parts.circuits
-            weights += (share * parts.weights).tolist()
-    return Mixture(circuits, weights)
+def flat(models: Sequence[Circuit | Mixture], shares: Iterable[float]) -> Mixture:
+    """Circuits, and mixtures of circuits, as one mixture of circuits, each once; without those of weight zero."""
+    circuits: dict[int, Circuit] = {}
+    weights: dict[int, float] = {}
+    for model, share in zip(models, shares, strict=True):
+        parts = model if isinstance(model, Mixture) else Mixture([model])
+        for circuit, weight in zip(parts.circuits, share * parts.weights, strict=True):
+            if weight > 0:
+                circuits[id(circuit)] = circuit
+                weights[id(circuit)] = weights.get(id(circuit), 0.0) + float(weight)
+    return Mixture(list(circuits.values()), list(weights.values()))
 
 
 def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
@@ -367,12 +370,9 @@ def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     """
     weights, mean = best_weights(logs, tolerance)
     kept = np.arange(len(logs))
-    while len(small := np.flatnonzero(weights < SMALL_SHARE / len(logs))):
-        without = (
-            np.delete(kept, place) for place in small[np.argsort(weights[small], kind="stable")]
-        )
-        fewer = next((some for some in without if _are_possible(logs[some])), None)
-        if fewer is None:
+    while weights.min() < SMALL_SHARE / len(logs):
+        fewer = np.delete(kept, weights.argmin())
+        if not _are_possible(logs[fewer]):
             break
         kept = fewer
         weights, mean = best_weights(logs[kept], tolerance)
@@ -473,9 +473,9 @@ def states_of_work(work: float, rows: Rows) -> int:
     return max(int(np.ceil(states - 1e-9)), 1)
 
 
-def work_of(trial: Trial, rows: Rows) -> float:
-    """The work of one fit; of EM for a whole mixture, that of one of its circuits."""
-    return work_of_epoch(trial.num_latents, rows) * float(trial.epochs[-1])
+def work_of(trial: Trial, rows: Rows, num_latents: int | None = None) -> float:
+    """The work of one fit, or of one like it with so many states; of EM for a mixture, that of one of its circuits."""
+    return work_of_epoch(num_latents or trial.num_latents, rows) * float(trial.epochs[-1])
 
 
 def still_gained(trial: Trial, tolerance: float) -> bool:
@@ -484,11 +484,6 @@ def still_gained(trial: Trial, tolerance: float) -> bool:
     return (
         len(means) > 1 and means[-1] - means[-2] > tolerance
     )  # not where a row is impossible at both looks
-
-
-def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:
-    """The work of a fit with so many states, if it takes the epochs of another one."""
-    return work_of_epoch(num_latents, rows) * float(trial.epochs[-1])
 
 
 def _sums(rows: Rows) -> int:
@@ -536,15 +531,3 @@ def point_epochs(num_latents: int, making: Making) -> int:
         return most
     epochs = min(int(LARGEST_POINT_SHARE * making.left() / work), most)
     return epochs if epochs >= JUDGED_AFTER else 0
-
-
-def kernels_of(rows: Rows) -> int:
-    """Rows that get a kernel: those that differ, at most 2^14, and so many that their probabilities take 128 MB."""
-    return int(min(len(rows.rows), MOST_KERNELS, MOST_LOGITS // int(rows.categories.sum())))
-
-
-def states_of_kernels(num_kernels: int, rows: Rows) -> int:
-    """The states of a tree whose epoch costs as much as to judge so many kernels."""
-    return states_of_work(
-        float(num_kernels) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1], rows
-    )

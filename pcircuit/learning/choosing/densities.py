@@ -7,7 +7,9 @@ it.  So few rows are enough to learn from and to choose by.
 1. *Trees.*  Hidden Chow-Liu trees with K = 4, 8, 16, ... states, until the rows gain nothing; then other weights of
    the columns' own means and variances.
 2. *Blocks.*  Mixtures of multivariate normal distributions (`pcircuit.learning.normal_blocks`) with 1, 2, 4, ...
-   products, until the rows gain nothing; then other weights of the covariance of all rows.
+   products, until the rows gain nothing; then other weights of the covariance of all rows.  Each has the tree of the
+   same rows beside it, with a hundredth of the weight: a row with an outlier, which correlated normal distributions
+   rule out, is left to the tree, also while they are learned.
 3. *Together.*  The mixture of all these models: those of one way have equal weights, and the weights q of the ways
    maximise what the rows say, by EM (Smyth and Wolpert 1999),
 
@@ -30,6 +32,7 @@ import numpy as np
 
 from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import Circuit, Mixture
+from pcircuit.learning.choosing.averages import best_weights, flat
 from pcircuit.learning.choosing.fits import (
     Rows,
     Size,
@@ -38,9 +41,8 @@ from pcircuit.learning.choosing.fits import (
 )
 from pcircuit.learning.choosing.search import LearnSearch, Trial
 from pcircuit.learning.em import fit_em
-from pcircuit.learning.normal_blocks import BlockSteps
+from pcircuit.learning.normal_blocks import BESIDE, IN_BLOCKS, BlockSteps
 from pcircuit.learning.start_circuits import hclt
-from pcircuit.leaves import Gaussian
 from pcircuit.leaves.choice import families_of
 
 SIZES, SMOOTHING = (4, 8, 16, 32), (1.0, 10.0, 0.1)
@@ -49,7 +51,7 @@ PARTS = 5
 MANY_ROWS = 2000  # from which on one part judges
 BLOCK_EPOCHS = 4  # of EM between looks
 LEAST_WEIGHT = 0.02  # of a way that is fitted again
-WEIGHT_STEPS = 200
+WEIGHT_TOLERANCE = 0.1  # of weights of ways, relative to that of the search
 
 
 class Way(NamedTuple):
@@ -87,6 +89,7 @@ class _Division:
     ) -> None:
         self.table, self.held, self.families, self.search = table, held, families, search
         self.generator, self.n_jobs, self.note = generator, n_jobs, note
+        self.trees: dict[int, Circuit] = {}  # without each part, the last one
         self.parts: Ints = generator.permutation(len(table)) % min(PARTS, len(table))
 
     def judging(self, number: int) -> Floats:
@@ -101,18 +104,26 @@ class _Division:
             table, table, np.ones(len(table)), self.judging(number), nothing, nothing, self.n_jobs
         )
         if way.kind == "blocks":
-            least = size.pseudocount * sum(family is Gaussian for family in self.families)
-            blocks = BlockSteps(table, self.families, size.num_latents, least, self.generator)
+            tree = self.trees[number]
+            beside = tree.log_likelihood(table, n_jobs=self.n_jobs) + np.log(BESIDE)
+            least = size.pseudocount * sum(
+                isinstance(family, IN_BLOCKS) for family in self.families
+            )
+            blocks = BlockSteps(
+                table, self.families, size.num_latents, least, self.generator, beside
+            )
 
             def step(_: Any, epochs: int) -> tuple[Any, Floats]:
                 history = [blocks.step() for _ in range(epochs)]
-                return blocks.model, np.array(history)
+                both: list[Any] = [tree, blocks.model]
+                return Mixture(both, [BESIDE, 1 - BESIDE]), np.array(history)
 
-            found = until_worse(blocks.model, step, rows, search, BLOCK_EPOCHS, (way.kind, *size))
+            found = until_worse(None, step, rows, search, BLOCK_EPOCHS, (way.kind, *size))
         else:
             seed = int(self.generator.integers(2**32))
             start = hclt(table, size.num_latents, leaves=self.families, rng=seed)
             found = fitted_from(rows, start, size, search, way.kind)
+            self.trees[number] = found[0]
         self.note(found[1])
         return found
 
@@ -157,6 +168,11 @@ def learned_densities(
     numbers = range(PARTS if len(table) < MANY_ROWS else 1)
     found: dict[Way, Found] = {}
 
+    def stacked(ways: dict[Way, Found]) -> tuple[dict[Way, float], float]:
+        logs = np.array([own.mean_logs for own in ways.values()])
+        weights, value = best_weights(logs, WEIGHT_TOLERANCE * search.tolerance)
+        return dict(zip(ways, weights.tolist(), strict=True)), value
+
     def score(way: Way) -> float:
         if way not in found:
             found[way] = division.found(way, numbers)
@@ -187,10 +203,10 @@ def learned_densities(
     )
     if search.num_trees == 1:
         return circuit, None, found[tree].logs[0]
-    if sum(family is Gaussian for family in families) > 1:
+    if sum(isinstance(family, IN_BLOCKS) for family in families) > 1:
         best("blocks", [m for m in PRODUCTS if m == 1 or m * PARTS <= len(table)], PRIOR_ROWS)
-    weights, value = _stacked(found)
-    kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT}
+    weights, value = stacked(found)
+    kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT or way == tree}
     if len(numbers) < PARTS:
         for way, own in kept.items():
             own.models.extend(division.found(way, range(1, PARTS)).models)
@@ -200,33 +216,14 @@ def learned_densities(
             more = division.found(way, numbers)
             own.models.extend(more.models)
             own.logs.extend(more.logs)
-        before, (weights, value) = value, _stacked(kept)
+        before, (weights, value) = value, stacked(kept)
         if not value > before + search.tolerance:
             break
-    weights, value = _stacked(kept)
+    weights, value = stacked(kept)
     if not value > found[tree].logs[0].mean() + search.tolerance:
         return circuit, None, found[tree].logs[0]
-    members = [
-        (model, weights[way] / len(own.models)) for way, own in kept.items() for model in own.models
-    ]
-    mixture = Mixture([model for model, _ in members], [weight for _, weight in members])
-    return circuit, mixture, _log_mixture(kept, weights)
-
-
-def _stacked(found: dict[Way, Found]) -> tuple[dict[Way, float], float]:
-    """Weights of the ways, and the mean log-likelihood of the judging rows with these."""
-    logs = np.stack([own.mean_logs for own in found.values()], axis=1)
-    weights = np.full(logs.shape[1], 1 / logs.shape[1])
-    likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
-    for _ in range(WEIGHT_STEPS):
-        joint = likelihoods * weights
-        weights = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
-    named = dict(zip(found, weights.tolist(), strict=True))
-    return named, float(_log_mixture(found, named).mean())
-
-
-def _log_mixture(found: dict[Way, Found], weights: dict[Way, float]) -> Floats:
-    """(n,) ln of the mixture of the ways at the judging rows."""
+    models = [model for own in kept.values() for model in own.models]
+    shares = [weights[way] / len(own.models) for way, own in kept.items() for _ in own.models]
     with np.errstate(divide="ignore"):
-        logs = [np.log(weights[way]) + own.mean_logs for way, own in found.items()]
-    return np.asarray(np.logaddexp.reduce(logs, axis=0))
+        logs = [np.log(weights[way]) + own.mean_logs for way, own in kept.items()]
+    return circuit, flat(models, shares), np.logaddexp.reduce(logs, axis=0)

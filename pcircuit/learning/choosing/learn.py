@@ -49,7 +49,7 @@ from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import float_table
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
-from pcircuit.learning.choosing.averages import LARGEST_SHARE, Making, averaged, expected_work
+from pcircuit.learning.choosing.averages import LARGEST_SHARE, Making, averaged, work_of
 from pcircuit.learning.choosing.densities import learned_densities
 from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree, merged
 from pcircuit.learning.choosing.search import Learned, LearnSearch, Trial
@@ -201,7 +201,7 @@ def learn(
     last = _last_step(circuit, trial, rows, search, validation is None)
     judged = circuit if validation is None else last  # without the rows that judge
     logs = log_likelihood(judged if mixture is None else mixture, rows.held, n_jobs=n_jobs)
-    _warn_of_impossible(logs, validation is None)
+    _warn_of_impossible(logs)
     is_known = len(logs) > 1 and bool(np.isfinite(logs).all())
     error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if is_known else float("inf")
     return Learned(last, mixture, float(logs.mean()), error, tuple(trials))
@@ -274,7 +274,7 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
             break
         best = larger
     for pseudocount in search.pseudocounts[1:]:
-        if not making.affords(expected_work(best[1], best[1].num_latents, rows)):
+        if not making.affords(work_of(best[1], rows)):
             break
         other = fitted(best[1].num_latents, pseudocount, "smoothing")
         best = other if other[1].best - best[1].best > search.tolerance else best
@@ -295,19 +295,14 @@ def _last_step(
     return fit_em(circuit, table, num_epochs=1, pseudocount=pseudocount, n_jobs=rows.n_jobs)[0]
 
 
-def _warn_of_impossible(logs: Floats, are_held: bool) -> None:
+def _warn_of_impossible(logs: Floats) -> None:
     """Say that the mean is minus infinity, which tells no two models apart: the first one tried is kept."""
     impossible = int(np.count_nonzero(logs == -np.inf))
     if impossible:
-        name = (
-            "`data` has among the rows set apart to choose by" if are_held else "`validation` has"
-        )
-        model = "model learned from the others" if are_held else "learned model"
-        rows = "row that is" if impossible == 1 else "rows that are"
         warnings.warn(
-            f"{name} {impossible} {rows} impossible under the {model}, so that its mean log-likelihood is "
-            "-inf, by which models cannot be compared: let all `pseudocounts` of `search` be positive, or "
-            "take such rows out",
+            f"{impossible} of {len(logs)} rows to choose by, of `validation` or set apart from `data`, are impossible "
+            "under the learned model, so that their mean log-likelihood is -inf, by which models cannot be compared: "
+            "let all `pseudocounts` of `search` be positive, or take such rows out",
             stacklevel=3,
         )
 

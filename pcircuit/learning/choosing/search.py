@@ -178,27 +178,8 @@ class LearnSearch:
 
     Notes
     -----
-    On plants, dna and jester of the binary sets, trees of bootstrap samples with parameters from all rows were
-    compared with parameters from the sample, and EM for the whole mixture with none; two pseudocounts were compared
-    on dna.  Random cuts were tried on plants (where 16 and 64 parts gained .15 to .25 nats over trees of equal
-    number), jester, nltcs, netflix and dna (where they gained little or lost), and EM for the whole mixture behind
-    cuts on plants (it lost .06).  Mixtures of all ways were tried on plants, kdd, nltcs, jester and book: weights
-    that the validation rows choose were compared with equal ones (better by .17 on jester and .05 on book, worse by
-    .002 on kdd), leaving ways out where they gain little with keeping them (worse on kdd and nltcs), more states
-    behind cuts (better on plants and worse on jester: so both are tried), and members for the cheapest way first with
-    turns (worse on kdd).  Growing was tried on dna, book, jester, nltcs and plants: with noise 1 it gained .03 nats
-    on the validation rows of the first two and nothing on the others, with noise .3 less; leaving out the states with
-    the least flow, half of them or those below a quarter of an equal share, gained nothing over circuits that began
-    with fewer.  It became the default when results with and without it were known for all ten sets, five of which
-    gained, by .5 nats at the most, and three lost, by .05 at the most.  For continuous mixtures 8, 16 and 32
-    dimensions and three rates were compared on jester and book, and three widths and three numbers of points to learn
-    with on jester; netflix and audio had been looked at with a draft.  Members of all ways were made once for dna,
-    nltcs, jester, plants, book and 1,670 texts, and then chosen in different ways: up to 16, 32, 48 and 64 of each,
-    in turns or those first that gain most for their work (better on the validation rows for equal work on plants,
-    jester and dna, equal on nltcs), with and without the ways that have next to no weight, with 2^25 and 2^26
-    parameters, with parts of fewer rows than columns (which gain little beside kernels), and with eight bandwidths of
-    kernels from .01 to .7.  The other defaults are ranges to choose from and were not compared, and `max_work` is a
-    choice of time.  `docs/learning.md` has results, also for these sets.
+    Of these defaults most were compared on the validation rows of some of ten binary sets, and `docs/learning.md` has
+    results, also for these sets; ranges to choose from were not compared, and `max_work` is a choice of time.
 
     Examples
     --------
@@ -220,25 +201,21 @@ class LearnSearch:
     max_parameters: float = 2.0**26
 
     def __post_init__(self) -> None:
-        for name, check in (
-            ("num_latents", _whole),
-            ("pseudocounts", _number),
-            ("num_parts", _parts),
-            ("bandwidths", _share),
+        for name, check, limits in (
+            ("num_latents", check_whole_number, {"least": 1}),
+            ("pseudocounts", check_number, {"least": 0, "most": MOST_WEIGHT}),
+            ("num_parts", check_whole_number, {"least": 2}),
+            ("bandwidths", check_number, {"above": 0, "most": 1}),
         ):
             values = getattr(self, name)
             values = values.tolist() if isinstance(values, np.ndarray) else values
-            if (
-                isinstance(values, str)
-                or not isinstance(values, Sequence)
-                or not (len(values) or name in MAY_BE_EMPTY)
-            ):
+            is_sequence = isinstance(values, Sequence) and not isinstance(values, str)
+            if not is_sequence or not (len(values) or name in MAY_BE_EMPTY):
                 raise TypeError(
                     f"`{name}` must be a sequence of at least one number, found {values!r}"
                 )
-            object.__setattr__(
-                self, name, tuple(check(value, f"{name}[{i}]") for i, value in enumerate(values))
-            )
+            found = tuple(check(one, f"{name}[{i}]", **limits) for i, one in enumerate(values))
+            object.__setattr__(self, name, found)
         for name, least in (("num_trees", 1), ("num_epochs", 1), ("num_points", 0)):
             object.__setattr__(self, name, check_whole_number(getattr(self, name), name, least))
         check_flag(self.grow, "grow")
@@ -246,23 +223,3 @@ class LearnSearch:
         object.__setattr__(self, "tolerance", check_number(self.tolerance, "tolerance", least=0))
         for name in ("max_work", "max_parameters"):
             object.__setattr__(self, name, check_number(getattr(self, name), name, above=0))
-
-
-def _whole(value: object, name: str) -> int:
-    """A number of states."""
-    return int(check_whole_number(value, name, 1))
-
-
-def _parts(value: object, name: str) -> int:
-    """A number of parts."""
-    return int(check_whole_number(value, name, 2))
-
-
-def _number(value: object, name: str) -> float:
-    """A pseudocount."""
-    return float(check_number(value, name, least=0, most=MOST_WEIGHT))
-
-
-def _share(value: object, name: str) -> float:
-    """A bandwidth."""
-    return float(check_number(value, name, above=0, most=1))

@@ -8,7 +8,6 @@ from binomial_bounds import at_least, at_most
 
 import hld
 from hld.answers.dependences import (
-    are_opposed,
     associations_in,
     changes_of_associations,
     likeliest_first,
@@ -63,22 +62,6 @@ def test_p_values_are_small_as_often_as_they_should_and_where_a_dependence_is_lo
     assert small <= at_most(trials, 0.07)  # at the smallest T the law is not yet normal
     power = 1 - float(chndtr(3.8415, 1, float(np.mean(said))))
     assert at_least(trials, max(power - 0.1, 0.0)) <= lost <= at_most(trials, min(power + 0.1, 1.0))
-
-
-def test_independent_values_are_hardly_ever_said_to_be_opposed_and_exchanged_ones_are(rng):
-    """The values of the first column were exchanged for one another."""
-    trials, alone = 400, np.outer(SHARES.sum(axis=1), SHARES.sum(axis=0))
-    for T in (15, 100):
-        assert sum(
-            are_opposed(ASSOCIATION, drawn(T, alone, rng)) for _ in range(trials)
-        ) <= at_most(trials, 0.01)
-        assert sum(are_opposed(ASSOCIATION, drawn(T, SHARES, rng)) for _ in range(trials)) == 0
-    other = np.roll(SHARES, 1, axis=0)
-    assert sum(are_opposed(ASSOCIATION, drawn(100, other, rng)) for _ in range(trials)) >= at_least(
-        trials, 0.99
-    )
-    assert not are_opposed(ASSOCIATION, np.zeros((3, 3), dtype=int))
-    assert not are_opposed(np.zeros((3, 3)), drawn(20, SHARES, rng))
 
 
 def test_what_cannot_be_compared_is_left_out():

@@ -1,11 +1,13 @@
 """Which column comes first: the one that moved, by its frequencies, its range, or its dependence on others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from binomial_bounds import at_most
 
 import hld
-from hld.answers.column_shifts import NewValues, column_shifts
+from hld.answers.column_shifts import column_shifts
 from hld.answers.profile import profile_of
 from hld.tables.schemas.counts import compare_new, kept_values
 from hld.tables.schemas.learn_schema import fit_encoder
@@ -80,11 +82,11 @@ def test_pvalues_of_columns_with_two_tests_keep_their_level():
         )
         reference, seen = (profile_of(codes, encoder.num_categories, []) for codes in (kept, batch))
         before, now = kept_values(kept, report), int(own.num_out_of_range[0])
-        new = NewValues(compare_new(before, [60], [now]).pvalues[0], before.new[0] / 200, now / 60)
-        (shift,) = column_shifts(
-            encoder.columns, reference, seen, 0, None, [new if now + before.new[0] else None]
-        )
-        tested += shift.beyond is not None
+        is_tested = bool(now + before.new[0])
+        more = compare_new(before, [60], [now]).pvalues if is_tested else ()
+        counts = [(reference.counts[0], seen.counts[0])]
+        (shift,) = column_shifts(encoder.columns, counts, 0, None, [tuple(more)])
+        tested += is_tested
         for level in small:
             small[level] += shift.pvalue <= level
     assert tested > 125
@@ -163,9 +165,9 @@ def test_a_column_with_more_missing_cells_is_called_whatever_its_bins_do():
         result = detector.test(with_holes(300, 0.1, np.random.default_rng(seed)))
         assert result.columns[0].name == "x4"
         assert result.columns[0].adjusted <= 1e-4
-    missing = result.evidence.missing
-    assert result.evidence.of_columns([1, 4]).missing == (missing[1], missing[4])
-    assert (missing[1], missing[4] < 1e-4) == (None, True)
+    assert [len(one) for one in result.evidence.more] == [1, 1, 1, 1, 2]
+    hidden = replace(result.evidence, hidden=(0, 2, 3))
+    assert [one.name for one in hidden.columns] == ["x4", "x1"]
 
 
 def test_numbers_beyond_the_range_are_a_share_of_rows_as_those_of_bins_are():

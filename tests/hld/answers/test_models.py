@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.answers.models import ColumnDistance, ModelsDistance, compare_models
+from hld.answers.models import ModelsDistance, compare_models
 
 
 def table(rng, number, shift=0.0):
@@ -43,7 +43,7 @@ def test_columns(models):
             np.abs(np.subtract(one.first, one.second)).sum() / 2, abs=1e-12
         )
     assert columns["x"].describe()
-    assert found.headline().startswith("2 columns in common; ")
+    assert found.headline().startswith("2 columns in common that can be compared; ")
     assert {tuple(pair["columns"]) for pair in found.pairs} == {("kind", "x")}
 
 
@@ -79,23 +79,9 @@ def test_times_and_numbers_with_bins_are_not_compared():
     when = next(one for one in found.columns if one.name == "when")
     assert when.distance is None
     assert when.note == "continuous in the first model, date in the second"
-    assert found.headline().startswith(
-        "1 column in common that can be compared, and 1 of other kinds; "
-    )
-
-
-def test_columns_of_other_kinds_are_in_common_nonetheless():
-    kinds = [
-        ColumnDistance(name, None, "continuous in the first model, date in the second")
-        for name in "ab"
-    ]
-    alone = ColumnDistance("c", None, "only in the first model")
-    said = [ModelsDistance((*one, alone), (), (9, 9)).headline() for one in ([], kinds[:1], kinds)]
-    assert said == [
-        "the models have no column in common",
-        "1 column in common, none that can be compared: of other kinds",
-        "2 columns in common, none that can be compared: of other kinds",
-    ]
+    assert found.headline().startswith("1 column in common that can be compared; ")
+    alone = ModelsDistance(tuple(one for one in found.columns if one is when), (), (9, 9))
+    assert alone.headline() == "the models have no column in common that can be compared"
 
 
 def test_cells_of_a_cut_bin_have_the_probabilities_that_the_model_tells():
@@ -134,11 +120,3 @@ def test_a_level_that_is_called_rare_is_not_the_cell_of_rare_levels():
     (found,) = [one for one in compare_models(*models).columns if one.name == "c"]
     assert [label for label in found.labels if "rare" in label] == ["'(rare)'", "(rare)"]
     assert found.distance > 0.3
-
-
-def test_a_cell_in_words_is_one_line_and_seen():
-    for label, shown in (("", "''"), ("a\nb", r"a\nb"), ("l" * 99, "l" * 56 + " ...")):
-        assert (
-            ColumnDistance("x", 0.5, "", (label, "b"), (1.0, 0.0), (0.4, 0.6)).describe()
-            == f"{shown} 100% -> 40%"
-        )

@@ -213,29 +213,11 @@ def shift(expected, observed, strengths=(0.651, 0.649)):
 def test_what_is_said_of_a_pair_is_seen_in_its_numbers():
     small = shift([[0.1202, 0.3], [0.5797, 0.0001]], [[0.1199, 0.3002], [0.5796, 0.0003]])
     assert small.describe() == (
-        "as strong as before (0.65), but between other values; yes with high 0.01% -> 0.03%"
+        "as strong as before (0.65), but between other values; no with low 12.02% -> 11.99%"
     )
-    assert (
-        shift([[0.12, 0.3], [0.58, 0]], [[0.12001, 0.3], [0.57999, 0]], (0.65, 0.64)).describe()
-        == "weaker, 0.65 -> 0.64"
-    )
+    same = np.array([[0.12, 0.3], [0.58, 0]])
+    assert shift(same, same, (0.65, 0.64)).describe() == "weaker, 0.65 -> 0.64"
     assert (
         shift([[0.2, 0.3], [0.25, 0.25]], [[0.25, 0.25], [0.2, 0.3]], (0.2, 0.3)).describe()
         == "stronger, 0.20 -> 0.30; no with low 20% -> 25%"
     )
-
-
-def test_a_pair_that_is_as_it_was_is_not_said_to_go_between_other_values():
-    table = np.zeros((8, 8), dtype=int)
-    table[:7, :7] = 20 + 80 * np.eye(7, dtype=int)
-    (found,) = pair_shifts(LEVELS, profile(table), profile(table))
-    assert found.pvalue == 1
-    assert found.describe().startswith("as strong as before (0.36)")
-    assert "between other values" not in found.describe()
-    assert "but between other values" in replace(found, pvalue=0.01).describe()
-
-
-def test_a_level_of_empty_text_is_seen_in_words():
-    tables = np.array([[0.5, 0.0], [0.0, 0.5]]), np.array([[0.3, 0.2], [0.2, 0.3]])
-    pair = PairShift(("x", "y"), 1.0, 0.2, 1e-9, 1e-9, (("", "a"), (" ", "b")), *tables, None)
-    assert pair.describe() == "weaker, 1.00 -> 0.20; '' with ' ' 50% -> 30%"

@@ -1,8 +1,8 @@
 """Pictures: what is drawn is what was given, and nothing else is touched."""
 
 import sys
+from types import SimpleNamespace
 
-import matplotlib
 import numpy as np
 import pytest
 import zoo
@@ -16,13 +16,10 @@ from hld.answers.plots import (
     NUM_BARS,
     SMALLEST,
     VERMILLION,
-    axes,
-    draw_pvalues,
-    matplotlib_module,
+    draw_segments,
     null_tail,
-    plain_frame,
-    shortened,
 )
+from hld.answers.words import p_text
 from hld.witnesses.localization import Localization
 
 
@@ -52,24 +49,15 @@ def test_images_keep_their_place_and_their_frames(ax):
     drawn(ax)
 
 
-@pytest.mark.parametrize(
-    ("rows", "shape", "message"),
-    [
-        (np.zeros((2, 5)), (2, 3), r"`rows` has shape \(2, 5\), expected \(N, 6\)"),
-        (np.zeros((0, 6)), (2, 3), r"N of at least 1"),
-        (np.zeros(6), (2, 3), r"`rows` has shape \(6,\)"),
-        (np.zeros((2, 6)), (6,), r"`shape` is \(6,\), expected height and width"),
-        (np.zeros((2, 6)), (0, 6), r"`shape\[0\]` must be a whole number of at least 1"),
-    ],
-)
-def test_images_refuse_what_is_no_picture(rows, shape, message, ax):
-    """Rows and shape must agree."""
-    with pytest.raises(ValueError, match=message):
-        plots.images(rows, shape, ax)
-
-
-def test_images_refuse_no_columns(ax):
-    """A grid has a column."""
+def test_what_is_no_picture_is_refused(ax):
+    for shape, message in (
+        ((2, 3), "`shape` is 2 x 3, but there are 5 variables"),
+        ((0, 6), "`shape` must be a whole number of at least 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plots.images(np.zeros((2, 5)), shape, ax)
+        with pytest.raises(ValueError, match=message):
+            plots.localisation_map(found(1, 2, 3, 4, 5), shape, ax)
     with pytest.raises(ValueError, match="`num_columns` must be a whole number of at least 1"):
         plots.images(np.zeros((1, 4)), (2, 2), ax, num_columns=0)
 
@@ -84,19 +72,6 @@ def test_localisation_map_shows_shares_on_a_scale_from_zero(ax):
     drawn(ax)
 
 
-def test_localisation_map_of_no_difference_is_blank(ax):
-    """All scores 0: no division."""
-    (picture,) = plots.localisation_map(found(0, 0), (1, 2), ax).get_images()
-    assert not picture.get_array().any()
-    drawn(ax)
-
-
-def test_localisation_map_refuses_another_number_of_pixels(ax):
-    """The shape must have V pixels."""
-    with pytest.raises(ValueError, match="`shape` is 2 x 2, but there are 3 variables"):
-        plots.localisation_map(found(1, 2, 3), (2, 2), ax)
-
-
 def test_variable_shares_are_ordered_from_the_top(ax):
     """The longest bar is first, and first is above."""
     plots.variable_shares(found(1, 6, 3), ["a", "b$_x$", "c" * 50], ax, top=2)
@@ -104,21 +79,6 @@ def test_variable_shares_are_ordered_from_the_top(ax):
     assert [label.get_text() for label in ax.get_yticklabels()] == ["b$_x$", "c" * 31 + "…"]
     assert ax.yaxis_inverted()
     drawn(ax)
-
-
-@pytest.mark.parametrize("name", ["$", "$\\frac$", "a_b^c", "%", "\\"])
-def test_names_are_no_formulas(name, ax):
-    """A dollar sign in a column's name is a dollar sign."""
-    plots.variable_shares(found(1, 2), [name, "b"], ax)
-    drawn(ax)
-
-
-def test_variable_shares_refuse_other_names(ax):
-    """One name for each variable, at least one bar."""
-    with pytest.raises(ValueError, match="`names` has 1 entries, expected 2"):
-        plots.variable_shares(found(1, 2), ["a"], ax)
-    with pytest.raises(ValueError, match="`top` must be a whole number of at least 1, found 0"):
-        plots.variable_shares(found(1, 2), ["a", "b"], ax, top=0)
 
 
 def test_missing_matplotlib_is_explained(monkeypatch):
@@ -131,45 +91,14 @@ def test_missing_matplotlib_is_explained(monkeypatch):
         plots.images([[0.0]], (1, 1))
 
 
-def test_given_axes_are_used_and_what_is_none_is_refused():
-    ax = new_axes()
-    assert axes(ax) is ax
-    for other in (ax.figure, np.array([ax]), "axes", 3):
-        with pytest.raises(
-            TypeError, match=f"`ax` must be axes of matplotlib, found {type(other).__name__}"
-        ):
-            axes(other)
-
-
-def test_without_axes_a_figure_of_pyplot_is_made():
-    pyplot = matplotlib_module("pyplot")
-    before, ax = set(pyplot.get_fignums()), axes(None)
-    assert set(pyplot.get_fignums()) - before == {ax.figure.number}
-    pyplot.close(ax.figure)
-
-
-def test_modules_of_matplotlib_are_found_and_missing_ones_explained():
-    assert matplotlib_module("axes").Axes is matplotlib.axes.Axes
-    with pytest.raises(
-        ImportError, match=r"drawing needs matplotlib, .*: pip install 'hld\[plot\]'"
-    ):
-        matplotlib_module("no_such_module")
-
-
-@pytest.mark.parametrize(
-    ("text", "most", "shown"),
-    [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("", 1, ""), ("ab", 1, "…"), ("ééé", 2, "é…")],
-)
-def test_long_labels_are_cut_to_so_many_letters(text, most, shown):
-    assert shortened(text, most) == shown
-    assert len(shown) <= most
-
-
 @pytest.mark.parametrize("called", [[True, False, False, True], [False] * 4, [True] * 4])
-def test_p_values_stand_in_order_shifts_as_triangles(called):
+def test_p_values_of_segments_stand_in_order_shifts_as_triangles(called):
     pvalues, is_shift = np.array([0.0, 0.5, 1.0, 1e-3]), np.array(called)
+    found = SimpleNamespace(
+        adjusted=pvalues, reject=is_shift, alpha=0.05, by="$day", labels=("$0-$10", "b", "c", "$^$")
+    )
     ax = new_axes()
-    assert draw_pvalues(ax, pvalues, is_shift, 0.05) is ax
+    assert draw_segments(found, ax) is ax
     calm, shifts, level = ax.lines
     for line, chosen in ((calm, ~is_shift), (shifts, is_shift)):
         expected = np.stack([np.arange(1, 5), [SMALLEST, 0.5, 1.0, 1e-3]], axis=1)[chosen]
@@ -181,19 +110,8 @@ def test_p_values_stand_in_order_shifts_as_triangles(called):
     assert texts == [f"no shift ({4 - sum(called)})", f"shift ({sum(called)})", "level 0.05"]
     assert ax.get_yscale() == "log"
     assert ax.get_ylim()[0] < SMALLEST < 1 < ax.get_ylim()[1]
-    drawn(ax)
-
-
-def test_no_p_values_are_an_empty_picture():
-    ax = new_axes()
-    draw_pvalues(ax, np.zeros(0), np.zeros(0, dtype=bool), 0.01)
-    assert ax.get_legend().get_texts()[0].get_text() == "no shift (0)"
-    drawn(ax)
-
-
-def test_a_plain_frame_is_open_above_and_to_the_right():
-    ax = plain_frame(new_axes())
-    assert {side for side, line in ax.spines.items() if line.get_visible()} == {"left", "bottom"}
+    assert ax.get_xlabel() == "segment of $day, $0-$10 to $^$"
+    drawn(ax)  # dollars are no formula
 
 
 @pytest.mark.parametrize("null", ["exact", "normal", "monte-carlo", "auto"])
@@ -215,7 +133,7 @@ def test_the_null_law_is_drawn_from_p_values(null, ax):
     assert area == pytest.approx(above_zero, abs=0.02)
     assert tail == pytest.approx(result.alpha, abs=0.015)
     assert ax.lines[0].get_xdata()[0] == result.statistic
-    assert f"p = {result.pvalue:.2g}" in ax.get_legend().get_texts()[0].get_text()
+    assert p_text(result.pvalue) in ax.get_legend().get_texts()[0].get_text()
     drawn(ax)
 
 
@@ -280,30 +198,6 @@ def test_a_law_without_variance_is_drawn_all_the_same(rows, ax):
     drawn(ax)
 
 
-def test_what_is_no_test_and_no_result_is_named(ax):
-    test = hld.HLDTest(zoo.circuits()["two_coins"])
-    result = test([[0, 1]])
-    with pytest.raises(TypeError, match="`test` must be an HLDTest, found int"):
-        plots.null_law(3, result, ax)
-    with pytest.raises(TypeError, match="`result` must be an HLDResult, found float"):
-        plots.null_law(test, 0.5, ax)
-    assert not ax.patches
-
-
-@pytest.mark.parametrize(("rows", "said"), [(1, "a batch of 1 row"), (3, "a batch of 3 rows")])
-def test_one_row_is_not_said_to_be_rows(rows, said, ax):
-    test = hld.HLDTest(zoo.circuits()["two_coins"])
-    assert plots.null_law(test, test([[0, 1]] * rows), ax).get_xlabel().endswith(said)
-
-
-def test_a_p_value_that_is_a_bound_is_drawn_as_one(ax):
-    test = hld.HLDTest(zoo.independent([[0.3, 0.7]]))
-    result = test([[0]] * 4000)
-    assert result.pvalue == 1e-300
-    plots.null_law(test, result, ax)
-    assert ax.get_legend().get_texts()[0].get_text() == "this batch: p < 1e-300"
-
-
 def test_p_value_and_level_are_those_of_the_distance_where_others_share_the_level(ax, rng):
     """A detector's p-value of 0.087 stood at a distance beyond which 0.8 of all batches are."""
     table = rng.integers(0, 3, size=(400, 2)).astype(float)
@@ -319,6 +213,6 @@ def test_p_value_and_level_are_those_of_the_distance_where_others_share_the_leve
     assert result.pvalue < 0.01 < 0.05 * (1 - share) <= level < 0.05 < result.pvalues[0]
     plots.null_law(detector.test_, result, ax)
     said = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert said == [f"this batch: p = {result.pvalues[0]:.2g}", "no shift", f"level {level:.3g}"]
+    assert said == [f"this batch: {p_text(result.pvalues[0])}", "no shift", f"level {level:.3g}"]
     tail = null_tail(detector.test_, result)[1]
     assert tail[NUM_BARS] == pytest.approx(level, rel=0.01)  # of rows without holes

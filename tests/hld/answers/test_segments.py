@@ -1,7 +1,6 @@
 """Segments: groups, false discoveries, hidden columns, and results in all forms."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,8 +9,7 @@ from scipy.stats import false_discovery_control
 
 import hld
 import hld.answers.segments as segments_module
-from hld.answers.reports.batch_report import batch_report
-from hld.answers.reports.segments_report import segments_report
+from hld.answers.reports import batch_report
 
 
 def table(rng, n):
@@ -215,8 +213,8 @@ def test_a_dependence_is_that_of_its_columns_also_where_one_before_them_is_hidde
     assert found.reject.tolist() == [False, True]
     shifted = found.results[1]
     assert shifted.largest_dependence.columns == (1, 2)
-    assert "the dependence of a and b is weaker than in the reference: " in str(shifted)
-    assert "The dependence of a and b is weaker" in batch_report(detector, shifted)
+    assert "the dependence of a and b is not that of the reference: " in str(shifted)
+    assert "The dependence of a and b is not that" in batch_report(detector, shifted)
 
 
 def test_forms(detector, visits):
@@ -224,15 +222,10 @@ def test_forms(detector, visits):
     values = found.to_dict()
     assert json.loads(json.dumps(values)) == values
     assert [one["columns"] for one in values["segments"][7]["moved"]] == [["x"]]
-    assert found.to_frame()["shift"].tolist() == found.reject.tolist()
+    assert found.to_frame()["reject"].tolist() == found.reject.tolist()
     from hld.answers.plots import new_figure
 
     assert found.plot(new_figure((4, 3)).add_subplot()).get_ylabel() == "adjusted p-value"
-    ax = replace(found, labels=("$0-$10", *found.labels[1:-1], "$^$")).plot(
-        new_figure((4, 3)).add_subplot()
-    )
-    ax.figure.canvas.draw()  # dollars are no formula
-    assert ax.get_xlabel() == "segment of shop, $0-$10 to $^$"
 
 
 def test_labels_can_be_given_and_be_missing(detector, visits):
@@ -261,15 +254,6 @@ def test_of_many_shifted_segments_those_of_the_smallest_p_values_tell_their_colu
     assert found.adjusted[2] < found.adjusted[0]
     assert [len(one.columns) > 0 for one in found.results] == [False, False, True]
     assert str(found).splitlines()[2].startswith("    x: higher")
-
-
-def test_small_p_values_are_not_said_to_be_zero(detector, visits):
-    found = detector.test_by(visits.drop(columns="shop"), [0] * len(visits))
-    least = replace(found, adjusted=np.zeros(1), reject=np.ones(1, dtype=bool))
-    assert "  0  adjusted p < 1e-300  1800 rows" in str(least)
-    assert "smallest adjusted p</dt><dd>&lt; 1e-300<" in segments_report(detector, least)
-    assert "  a\\nb\\x1b[31m  adjusted" in str(replace(least, labels=("a\nb\x1b[31m",)))
-    assert str(replace(least, by="a\nb")).startswith("1 of 1 segments of a\\nb shifted")
 
 
 @pytest.mark.parametrize(
@@ -349,25 +333,6 @@ def test_rows_without_names_are_grouped_by_any_column_by_its_place(by_place):
     assert [one.name for one in hidden.results[0].data_quality.columns] == ["x2"]
 
 
-def test_given_labels_hide_no_column_that_is_called_labels():
-    rng = np.random.default_rng(8)
-    table = {"labels": rng.choice(["a", "b"], 300), "n": rng.integers(0, 3, 300)}
-    detector = hld.HLDDetector(num_epochs=1, num_latents=2).fit(table)
-    found = detector.test_by({name: cells[:60] for name, cells in table.items()}, np.arange(60) % 2)
-    assert [one.name for one in found.results[0].data_quality.columns] == ["labels", "n"]
-
-
-def test_labels_of_polars_and_arrow_are_not_rounded_beside_missing_ones(by_place):
-    detector, rows = by_place
-    for module, kind in (("polars", "Series"), ("pyarrow", "array")):
-        labels = getattr(pytest.importorskip(module), kind)([2**53, 2**53 + 1, None] * 20)
-        assert detector.test_by(rows, labels).labels == (
-            "9007199254740992",
-            "9007199254740993",
-            "(missing)",
-        )
-
-
 def days(first, count, seed):
     """Forty rows a day: the day, what follows from it, a number that runs, a currency and two more."""
     rng = np.random.default_rng(seed)
@@ -407,15 +372,3 @@ def test_what_the_segments_determine_is_hidden_and_named_and_a_new_currency_is_n
     assert one.determined == ("weekday", "month")  # by the date alone
     labels = np.arange(len(table)) % 7  # segments of all days determine nothing
     assert detector.test_by(table.drop(columns="day"), labels).determined == ()
-
-
-def test_midnights_are_labels_without_a_time():
-    table = days("2026-02-01", 2, 1)
-    detector = fitted_to_days()
-    times = pd.to_datetime(table["day"]).to_numpy()
-    assert detector.test_by(table[["a", "b"]], times).labels == ("2026-02-01", "2026-02-02")
-
-
-def fitted_to_days():
-    """A detector of two columns."""
-    return hld.HLDDetector(num_latents=2, num_epochs=2).fit(days("2026-01-01", 10, 0)[["a", "b"]])

@@ -8,16 +8,10 @@ import pytest
 from scipy.stats import binom
 
 import hld
-from hld.answers.column_shifts import ColumnShift
-from hld.answers.pair_shifts import PairShift
-from hld.answers.plots import draw_columns, new_figure
-from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports import batch_report
 from hld.answers.words import (
-    column_lines,
-    familiar_lines,
     least_text,
     p_text,
-    pair_lines,
 )
 
 
@@ -59,13 +53,7 @@ def test_words(result):
     assert repr(result) == lines[0]
 
 
-def test_words_about_a_calm_batch(detector):
-    found = detector.test(table(np.random.default_rng(2), 400), 0.001)
-    assert str(found).splitlines()[1].startswith("no column moved by itself at level 0.001")
-
-
 def test_a_moved_column_of_a_batch_without_a_shift_is_told(detector, result):
-    from dataclasses import replace
 
     assert str(replace(result, reject=False)).splitlines()[0].endswith(", yet:")
 
@@ -80,41 +68,22 @@ def test_a_dependence_that_few_rows_show_is_told():
     assert found.reject
     assert found.pairs == ()  # twelve rows are too few for a table of two groups by two
     (line,) = [line for line in str(found).splitlines() if "dependence" in line]
-    assert line.startswith("the dependence of a and b is weaker than in the reference: p = ")
+    assert line.startswith("the dependence of a and b is not that of the reference: p = ")
     assert (
-        f"The dependence of a and b is weaker than in the reference: {line.split(': ')[1][:8]}"
+        f"The dependence of a and b is not that of the reference: {line.split(': ')[1][:8]}"
         in batch_report(detector, found)
     )
     calm = detector.test(rows[24:36])
     assert "dependence" not in str(calm)
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.0, "between other values"), (0.5, "weaker")])
-def test_a_dependence_that_was_reversed_is_not_said_to_be_weaker(share, said):
-    rng = np.random.default_rng(7)
-    first, a = rng.integers(0, 2, size=1000), rng.integers(0, 2, size=24)
-    rows = pd.DataFrame(
-        {
-            "a": first,
-            "b": np.where(rng.random(1000) < 0.97, first, 1 - first),
-            "c": rng.integers(0, 3, size=1000),
-        }
-    )
-    detector = hld.HLDDetector(num_epochs=8, num_latents=2, num_resamples=99).fit(rows)
-    own = pd.DataFrame(
-        {"a": a, "b": np.where(rng.random(24) < share, a, 1 - a), "c": rng.integers(0, 3, 24)}
-    )
-    (line,) = [line for line in str(detector.test(own)).splitlines() if "dependence" in line]
-    assert line.startswith(f"the dependence of a and b is {said} than in the reference: p = ")
-
-
 def test_frame_notebook_and_picture(result):
     frame = result.to_frame()
-    assert frame["column"].tolist()[0] == "x"
+    assert frame["name"].tolist()[0] == "x"
     assert frame.loc[0, "direction"] == "higher"
     view = result._repr_html_()
     assert "&lt;kind&gt;" in view or "<kind>" not in view
-    assert '<th scope="row">x</th>' in view
+    assert '<th scope="row" class="day">x</th>' in view
     figure = result.plot(top=2)
     assert len(figure.axes) == 2
     assert "x, adjusted p" in figure.axes[0].get_title(loc="left")
@@ -147,28 +116,6 @@ def test_columns_of_unshifted_batches_are_called_as_rarely_as_the_level_says(det
     assert called <= binom.ppf(1 - 1e-4, 30, 0.1)
 
 
-def test_rows_that_were_learned_from_are_told_by_how_few_of_their_values_are_new():
-    """A column of hundreds of cities: half of the held-out rows have one that learning did not see."""
-    rng = np.random.default_rng(3)
-
-    def visits(n):
-        cities = [f"c{number}" for number in rng.zipf(1.4, n) % 5000]
-        return pd.DataFrame({"city": cities, "kind": rng.integers(0, 3, n)})
-
-    train = visits(1500)
-    detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(train)
-    said = "few values are new to the model in city, fewer than in rows held out"
-    assert said in str(detector.test(train))
-    assert said not in str(detector.test(visits(1500)))
-    for lacking in (visits(800).drop(columns="city"), visits(800).assign(city=None)):
-        assert said not in str(detector.test(lacking))
-    lines = str(detector.test(visits(800).drop(columns="city"))).splitlines()
-    assert lines[1] == "column 'city' is not in the batch"
-    moved = visits(600).assign(city="c1")  # fewer new ones, too, but that is not most of it
-    assert detector.test(moved).reject
-    assert said not in str(detector.test(moved))
-
-
 def test_names_and_levels_of_any_text_stay_in_their_lines():
     rng = np.random.default_rng(0)
     words = np.array(["x\ny", "z", "tab\tq", "w" * 200], dtype=object)
@@ -191,27 +138,6 @@ def test_names_and_levels_of_any_text_stay_in_their_lines():
     assert max(map(len, lines)) < 200
 
 
-def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
-    def shift(observed):
-        expected, observed = np.array([0.5, 0.4, 0.1, 0.0]), np.array(observed)
-        return ColumnShift(
-            "c",
-            "categorical",
-            ("(unseen)", "b", "(unseen)", "(missing)"),
-            expected,
-            observed,
-            float(np.abs(expected - observed).sum() / 2),
-            1e-9,
-            1e-9,
-            None,
-        )
-
-    assert familiar_lines((shift([0.0, 0.9, 0.1, 0.0]),), 0.05) == []
-    assert familiar_lines((shift([0.55, 0.45, 0.0, 0.0]),), 0.05)[0].startswith(
-        "few values are new to the model in c"
-    )
-
-
 @pytest.mark.parametrize(
     ("pvalue", "level", "text"),
     [
@@ -229,22 +155,6 @@ def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
 def test_a_p_value_is_shown_on_its_side_of_the_level(pvalue, level, text):
     """0.05004 was "no shift: p = 0.05 at level 0.05"; all that are smaller than 1e-300 are given as that."""
     assert p_text(pvalue, level) == text
-
-
-def test_what_moved_is_not_shown_above_a_level_of_many_digits():
-    half, table = np.array([0.5, 0.5]), np.full((2, 2), 0.25)
-    column = ColumnShift("x", "categorical", ("a", "b"), half, half, 0.0, 0.03336, 0.03336, None)
-    pair = PairShift(("x", "y"), 0.5, 0.1, 0.03336, 0.03336, (("a", "b"),) * 2, table, table, None)
-    assert (
-        "  x  p = 0.03336  " in column_lines((column,), 0.033361)[1]
-    )  # three digits would be 0.0334
-    assert "  x and y  p = 0.03336  " in pair_lines((pair,), 0.033361)[1]
-
-
-def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero(result):
-    figure = new_figure((4, 3))
-    draw_columns(figure, (replace(result.columns[0], adjusted=0.0),), 1)
-    assert figure.axes[0].get_title(loc="left").endswith("adjusted p < 1e-300")
 
 
 def test_a_bound_from_below_stays_one_in_two_digits():

@@ -56,23 +56,6 @@ def test_sample_under_a_condition(run):
     assert "`where`" in err
 
 
-def test_log(run):
-    from hld.apps.command.output import LOG
-
-    try:
-        status, _, err = run("--verbose", "test", "model.hld", "calm.csv", "--alpha", "0.0001")
-    finally:
-        LOG.handlers.clear()
-        LOG.setLevel("NOTSET")
-        LOG.propagate = True
-    lines = err.splitlines()
-    assert status == 0
-    assert [line.split("hld.command: ")[1].split(":")[0] for line in lines] == [
-        "reading model.hld",
-        "reading and testing calm.csv",
-    ]
-
-
 def test_groups_on_the_command_line(run, folder):
     rng = np.random.default_rng(8)
     days = pd.concat([rows(rng, 40, shift) for shift in rng.normal(size=30)])

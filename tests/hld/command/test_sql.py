@@ -73,7 +73,7 @@ def test_no_extension_is_fetched_for_a_query(model, capsys, monkeypatch, place, 
     command = ["test", "m.hld", "--sql", f"SELECT * FROM '{place}'", "--database", database]
     assert main(command) == 2
     err = capsys.readouterr().err
-    assert "it needs DuckDB's extension httpfs, which is not loaded by itself: give a file" in err
+    assert "httpfs" in err
     assert err.count("\n") == 1
     assert not (model / "home").exists()
 

@@ -85,25 +85,6 @@ def test_monitor_finds_a_decimal_comma_that_comes_late(run, folder):
     )
 
 
-def test_points_in_columns_of_text_say_nothing_of_the_decimal_mark(run_here, tmp_path, monkeypatch):
-    """A model of a typed table has such columns; `hld test` goes by the columns of numbers alone, too."""
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"price": rng.normal(size=200).round(3), "version": rng.choice(["1.5", "2.0", "x"], 200)}
-    )
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
-    said = {}
-    for decimal in (".", ","):
-        text = table.head(60).to_csv(index=False, sep=";", decimal=decimal)
-        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        status, said[decimal], _ = run_here("monitor", "m.hld", "--every", "20")
-        assert (
-            status,
-            [json.loads(line)["num_missing"] for line in said[decimal].splitlines()],
-        ) == (0, [0] * 4)
-    assert said[","] == said["."]
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("stream", "options", "message"),
@@ -240,20 +221,6 @@ def test_the_monitor_reads_empty_lines_of_one_column_as_missing(run_here, tmp_pa
     assert [json.loads(line)["num_missing"] for line in out.splitlines()] == [2, 3, 3]
 
 
-def test_the_monitor_takes_for_missing_what_its_options_name(run_here, tmp_path):
-    """Also a text that is a level of the model, as the test does."""
-    table = pd.DataFrame({"k": np.random.default_rng(0).choice(["a", "b", "NA", "?"], 300)})
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
-    (tmp_path / "t.csv").write_text("k\n" + "a\nNA\n?\nb\n" * 5)
-    for options, missing in (((), 0), (("--na-values", "?"), 5), (("--na-values", "?,NA"), 10)):
-        _, out, _ = run_here(
-            "monitor", "m.hld", *options, "--alarm-only", stdin=(tmp_path / "t.csv").read_text()
-        )
-        assert json.loads(out.splitlines()[-1])["num_missing"] == missing
-        _, out, _ = run_here("test", "m.hld", "t.csv", "--json", *options)
-        assert json.loads(out)["data_quality"]["columns"][0]["num_missing"] == missing
-
-
 OPEN = "x;0\n" + '"x;0\n' + "x;0\n" * 20
 
 
@@ -348,43 +315,6 @@ def test_a_state_that_another_monitor_writes_is_not_overwritten(
         in err
     )
     assert not state.exists() or state.read_bytes() == mine
-
-
-@pytest.mark.parametrize("header", [True, False])
-def test_a_mark_before_the_first_row_is_no_part_of_its_cell(run_here, tmp_path, header):
-    """Without a header it had been: the first cell of a stream was a level that training did not have."""
-    table, rng = (
-        pd.DataFrame({"k": ["a", "b", "a", "b"] * 50, "n": [0, 1, 2] * 66 + [0, 1]}),
-        np.random.default_rng(0),
-    )
-    table.to_csv(tmp_path / "t.csv", index=False, header=header)
-    options = () if header else ("--no-header",)
-    assert run_here("fit", "t.csv", "-o", "m.hld", "--num-epochs", "2", *options)[0] == 0
-    text = table.sample(20, random_state=rng).to_csv(index=False, header=header)
-    plain = run_here("monitor", "m.hld", "--every", "1", *options, stdin=text)
-    assert run_here("monitor", "m.hld", "--every", "1", *options, stdin="\ufeff" + text) == plain
-    assert plain[0] == 0
-
-
-def test_the_format_that_is_stated_is_that_of_the_reference(run, folder, tmp_path):
-    calm, rows = (folder / "calm.csv").read_text(), pd.read_csv(folder / "calm.csv")
-    rows.to_parquet(tmp_path / "held")
-    rows.to_csv(tmp_path / "held.csv", index=False)
-    found = run(
-        "monitor",
-        "model.hld",
-        "--reference",
-        str(tmp_path / "held"),
-        "--format",
-        "parquet",
-        stdin=calm,
-    )
-    assert found == run(
-        "monitor", "model.hld", "--reference", str(tmp_path / "held.csv"), stdin=calm
-    )
-    assert found[0] == 0
-    _, out, _ = run("monitor", "--help")
-    assert "that of --reference" in " ".join(out.split())
 
 
 def test_lines_are_those_of_the_monitor_of_the_library(run, folder):

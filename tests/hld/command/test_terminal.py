@@ -4,7 +4,6 @@ import contextlib
 import io
 import sys
 
-import numpy as np
 import pytest
 
 from hld.apps.command.parser import main
@@ -87,30 +86,3 @@ def test_files_and_pipes_get_the_names_as_they_are(folder, capsys):
     capsys.readouterr()
     assert main(["sample", "m.hld", "-n", "3"]) == 0
     assert capsys.readouterr().out.replace('"', "").startswith(f"{EVIL},n\n")
-
-
-def test_descriptions_and_errors_of_the_library_escape_names():
-    import hld
-
-    rows = np.array([[LEVELS[0], 1], [LEVELS[1], 2]] * 20, dtype=object)
-    encoder = hld.fit_encoder(rows, names=[EVIL, "n"])
-    texts = [encoder.describe(), repr(encoder)]
-    for wrong in (rows[:, :1], np.column_stack([rows, rows[:, 0]])):
-        with pytest.raises(ValueError, match="in the fitted order") as caught:
-            encoder.encode(wrong)
-        texts.append(str(caught.value))
-    with pytest.raises(ValueError, match="expected one of") as caught:
-        hld.fit_encoder(rows, names=[EVIL, "n"], categorical=["z\x1b"])
-    texts.append(str(caught.value))
-    for text in texts:
-        assert all(letter.isprintable() or letter == "\n" for letter in text), text
-
-
-def test_long_work_says_what_it_does(run, monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    said = run("fit", "train.csv", "-o", "m.hld", "--num-epochs", "3")
-    for step in ("dependences of 2 columns", "spread and law of"):
-        assert step in said
-    said = run("audit", "m.hld", "train.csv", "--sizes", "20", "--num-batches", "3")
-    assert "m.hld, in order, 20 rows: batch 3 of 3" in said
-    assert "what 3000 rows find, 2 columns" in run("plan", "m.hld", "--rows-per-day", "100")

@@ -1,13 +1,11 @@
 """Tables of all kinds as rows to be taken from."""
 
 import collections
-import datetime
 
 import numpy as np
 import pytest
 
-from hld.detector.comparing.adapters import column_of, num_rows, pvalue_function, take
-from hld.detector.comparing.audit import has_level
+from hld.detector.audit import column_of, num_rows, take
 
 NUMBERS, WORDS = np.array([3, 1, 4, 1, 5]), np.array(["a", "b", "c", "d", "e"], dtype=object)
 
@@ -41,26 +39,6 @@ def test_rows_are_taken_from_tables_of_every_kind(name, table, column):
     assert column_of(taken, column).tolist() == ["e", "a", "a"]
 
 
-def test_an_empty_mapping_has_no_rows():
-    assert num_rows({}) == 0
-
-
-@pytest.mark.parametrize("table", ["text", b"bytes", 3, None])
-def test_what_is_no_table_is_refused(table):
-    with pytest.raises(
-        TypeError, match=f"`held_out` must be a table, found {type(table).__name__}"
-    ):
-        num_rows(table)
-
-
-def test_what_is_no_detector_is_refused():
-    with pytest.raises(
-        TypeError,
-        match="`detectors` must be a function of a batch or have a method `test`, found int",
-    ):
-        pvalue_function(3)
-
-
 def test_cells_of_mappings_stay_what_they_are():
     """A list with a text had become texts throughout, and a mask had been lost."""
     masked = np.ma.array([1, 2, 3], mask=[False, True, False])
@@ -73,30 +51,9 @@ def test_cells_of_mappings_stay_what_they_are():
     assert column_of(taken, "mixed").tolist() == [2.5, "a", 1]
 
 
-@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
-def test_times_of_any_unit_are_times_and_not_the_nanoseconds_of_them(unit):
-    days = np.array(["2024-01-01", "2024-01-02", "NaT"], dtype=f"M8[{unit}]")
-    record = np.zeros(3, dtype=[("day", days.dtype), ("n", "i4")])
-    record["day"] = days
-    for table, name in (({"day": days}, "day"), (days[:, None], 0), (record, "day")):
-        cells = column_of(table, name)
-        assert has_level(cells, "2024-01-01").tolist() == [True, False, False]
-        assert cells[2] is None
-    assert column_of({"d": days - days[0]}, "d")[1] == datetime.timedelta(days=1)
-
-
 def test_rows_that_name_their_cells_have_columns_with_these_names():
     Named = collections.namedtuple("Named", "n w")
     for kind in (Named, lambda n, w: {"n": n, "w": w}):
         assert column_of([kind(1, "a"), kind(2, "b")], "w").tolist() == ["a", "b"]
     assert column_of([{"n": 1}, {"n": 2, "w": "b"}], "w").tolist() == [None, "b"]
     assert column_of([{"w": "a"}, {"n": 2}], "w").tolist() == ["a", None]
-
-
-def test_names_that_are_no_text_are_found_by_their_text():
-    table = {7: [1, 2], 1: ["a", "b"]}
-    assert column_of(table, "7").tolist() == column_of(table, 7).tolist() == [1, 2]
-    with pytest.raises(
-        ValueError, match="`edits` names the column '0', expected one of '7', '1', or a position"
-    ):
-        column_of(table, "0")

@@ -1,14 +1,12 @@
 """Edited batches: what is missing stays missing, and the change is one of the cells that are there, as in plans."""
 
 import datetime
-from decimal import Decimal
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import hld
-from hld.detector.comparing.audit import has_level
+from hld.detector.audit import has_level
 from tests.binomial_bounds import at_least, at_most
 
 ROWS = 40_000
@@ -38,20 +36,9 @@ def test_a_change_by_too_much_of_the_cells_that_are_there_is_refused():
         ValueError, match=r"but the level has a share of 0\.75 of the cells in `held_out`"
     ):
         hld.audit(lambda _: 0.5, table, [2], ["sex=F:+0.3"], num_batches=1)
-    empty = pd.DataFrame({"sex": np.array([None, None])})
+    empty = pd.DataFrame({"sex": [None, None]})
     with pytest.raises(ValueError, match="a share of 0 of the cells"):
         hld.audit(lambda _: 0.5, empty, [2], ["sex=F:+0.3"], num_batches=1)
-
-
-def test_errors_about_tables_name_the_argument():
-    rows = np.random.default_rng(0).integers(0, 2, size=(40, 2))
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2)
-    for train in (3, [], rows[:1], [[1, 2], [3]]):
-        with pytest.raises(ValueError, match=r"^`train` has"):
-            hld.audit(detector, rows, [10], num_batches=1, train=train)
-    for held_out in ([1, 2, 3], [[1, 2], [3]]):
-        with pytest.raises(ValueError, match=r"^`held_out` has"):
-            hld.audit(lambda _: 0.5, held_out, [1], num_batches=1, groups=0)
 
 
 @pytest.mark.parametrize(
@@ -59,38 +46,21 @@ def test_errors_about_tables_name_the_argument():
     [
         (["1", "1.0", "2"], "1", [True, False, False]),
         (["1", "1.0", "2"], "1.0", [False, True, False]),
-        (["1.0", "2"], 1, [True, False]),
         (["01", "1"], "01", [True, False]),
-        (["01", "2"], "1", [False, False]),
-        ([1, "1", True, 1.0], 1, [True, False, False, True]),
-        ([1, "1", True], "1", [False, True, False]),
-        ([1, "1", True], True, [False, False, True]),
-        ([True, "true", "True"], "true", [False, True, False]),
-        ([1e16, 2.0], "10000000000000000", [True, False]),
-        ([2.5, 3], "2.50", [True, False]),
-        ([0.1, 1], "1e-1", [True, False]),
-        (["1e3", "1000"], "1000", [False, True]),
-        (["1e3"], "1000", [False]),
-        ([Decimal("1.50")], 1.5, [True]),
-        ([np.float32(0.5), None], "0.5", [True, False]),
-        ([None, "None"], "None", [False, True]),
-        ([None, "a"], "None", [False, False]),
-        ([float("nan"), 1.0], "nan", [False, False]),  # missing cells are no level
+        ([1, 2.0, 1.0], "1", [True, False, True]),
+        ([1, 2.5], 2.5, [False, True]),
+        ([True, False], "true", [True, False]),
+        (["true", "no"], True, [True, False]),
+        ([None, "None", float("nan")], "None", [False, True, False]),  # missing cells are no level
         ([pd.NA, None], None, [False, False]),
-        ([2**53 + 1, 2**53 + 2], str(2**53), [False, False]),
-        ([2**53 + 1], 2.0**53, [False]),
-        ([Decimal(2**53 + 1)], 2**53, [False]),
-        ([2.0**53], str(2**53), [True]),
-        ([1e23], "1" + "0" * 23, [True]),
         (
             [datetime.datetime(2026, 1, 2), datetime.datetime(2026, 1, 2, 1)],
             "2026-01-02",
             [True, False],
         ),
+        ([datetime.date(2026, 1, 2)], "2026-01-02", [True]),
         ([], "a", []),
     ],
 )
-def test_a_level_is_what_equals_it_else_what_is_written_alike_else_what_means_the_same(
-    cells, level, found
-):
+def test_a_level_is_what_is_written_as_it_is(cells, level, found):
     assert has_level(cells, level).tolist() == found

@@ -12,7 +12,8 @@ from engines import ENGINES
 from scipy.stats import binom
 
 import hld
-from hld.detector.estimator import NotFittedError, row_offset
+from hld.detector.estimator import NotFittedError
+from hld.detector.learning import row_offset
 from pcircuit import fit_em, hclt, log_likelihood
 
 SMALL = {"num_latents": 2, "num_epochs": 1, "num_resamples": 19}

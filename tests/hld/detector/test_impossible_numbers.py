@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import hld
 from hld.detector.detector import HLDDetector
 from pcircuit.io.archive import read_archive
 
@@ -31,11 +30,6 @@ def parts(tmp_path_factory):
         HLDDetector(**OPTIONS | options).fit(own, **given).save(path)
         found[kind] = read_archive(path, "hld.detector", 1)
     return found
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_was_written_is_read(parts, kind):
-    assert isinstance(HLDDetector.from_parts(*parts[kind]), hld.HLDDetector)
 
 
 @pytest.mark.parametrize(
@@ -98,28 +92,28 @@ def test_what_was_written_is_read(parts, kind):
             "judge.norms",
             1,
             0.0,
-            "norms of the test given covariates are not those of a covariance",
+            "of the test given covariates is not that of any rows",
         ),
         (
             "covariates",
             "judge.norms",
             2,
             1e-5,
-            "norms of the test given covariates are not those of a covariance",
+            "of the test given covariates is not that of any rows",
         ),
         (
             "covariates",
             "judge.norms",
             0,
             1e300,
-            "norms of the test given covariates are not those of a covariance",
+            "of the test given covariates is not that of any rows",
         ),
         (
             "covariates",
             "judge.fourth",
             0,
             1e300,
-            "norms of the test given covariates are not those of a covariance",
+            "of the test given covariates is not that of any rows",
         ),
     ],
 )

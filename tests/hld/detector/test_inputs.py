@@ -184,24 +184,6 @@ def test_columns_of_too_many_levels_are_named():
         _small({"k": levels, "x": np.arange(48_000) % 7}, categorical=["k"], max_categories=50_000)
 
 
-def test_what_alarms_without_a_moved_column_is_told():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"a": rng.normal(size=300), "h": np.finfo(float).max}
-    )  # beside which there is no number
-    table.loc[:20, "h"] = np.inf
-    detector = _small(table, continuous=["h"])
-    result = detector.test(table.assign(h=np.inf))
-    assert result.reject
-    assert result.columns[0].name == "h"
-    assert "beyond the training range 14% -> 100%" in str(result)
-    assert "column" not in str(detector.test(table[50:150])).replace("no column moved", "").replace(
-        "columns", ""
-    )
-    result = detector.test(pd.DataFrame({"a": ["?"] * 40, "h": 1.0}))
-    assert "column 'a': 40 of 40 values of another type" in str(result)
-
-
 @pytest.mark.parametrize("finite", ["one", "many"])
 def test_infinities_that_come_or_go_are_seen(finite):
     rng = np.random.default_rng(0)

@@ -78,17 +78,6 @@ def test_what_cannot_be_used_names_its_option(name, bad):
             check_options(options(**{name: value}))
 
 
-@pytest.mark.parametrize("name", ["categorical", "continuous", "covariates", "kinds"])
-def test_lists_that_can_be_read_once_are_refused_alike(name):
-    """Of `kinds` nothing was left for the second look, and it was said to name none."""
-    detector = hld.HLDDetector(**{name: iter(["input"])})
-    with pytest.raises(
-        TypeError,
-        match=f"^`{name}` is <list_iterator object at 0x[0-9a-f]+>, expected a sequence of ",
-    ):
-        detector.fit({"input": [0, 1] * 20, "x": [0, 1, 1, 0] * 10})
-
-
 @pytest.mark.parametrize("metric", ["auto", "likelihoods", ("euclidean", "standardized")])
 def test_a_null_of_one_metric_is_not_for_several(metric):
     with pytest.raises(ValueError, match="`null` 'normal' needs a single `metric`, found"):

@@ -113,7 +113,7 @@ def test_without_counts_there_are_no_columns_and_a_frame_without_rows():
     bare = hld.HLDTest(zoo.circuits()["two_coins"])([[0, 1]] * 9)
     assert (bare.columns, bare.pairs, bare.parts_to_dict()) == ((), (), {})
     frame = bare.to_frame()
-    assert (len(frame), frame.columns[0]) == (0, "column")
+    assert (len(frame), frame.columns[0]) == (0, "name")
     assert bare.scaled_alpha == bare.alpha == 0.05
 
 
@@ -124,7 +124,7 @@ def test_the_scaled_level_is_that_of_all_that_was_tested_beside_the_distance():
 
 def test_a_frame_has_a_row_for_each_column_the_smallest_p_value_first(told):
     frame = told.to_frame()
-    assert frame["column"].tolist() == [one.name for one in told.columns] == ["kind", "size"]
+    assert frame["name"].tolist() == [one.name for one in told.columns] == ["kind", "size"]
     assert frame["pvalue"].tolist() == [one.pvalue for one in told.columns]
     assert frame["pvalue"].is_monotonic_increasing
 

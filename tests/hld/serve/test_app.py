@@ -5,7 +5,6 @@ import json
 import weakref
 
 import numpy as np
-import pandas as pd
 import pytest
 from live_server import Client, bodies, csv_bytes, served, wait_until
 
@@ -63,35 +62,6 @@ def test_columns_that_are_not_there_are_named_by_observe(shop):
         == (["visits"], ["visit"])
     )
     assert (right["absent"], right["extra"]) == ([], [])
-
-
-def test_holes_dates_and_durations_are_read_in_every_form(tmp_path):
-    rng = np.random.default_rng(1)
-    table = pd.DataFrame(
-        {
-            "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 50, 400), "D"),
-            "size": rng.normal(size=400).round(3),
-            "took": pd.to_timedelta(rng.integers(0, 90_000, 400), "s"),
-        }
-    )
-    table.loc[:40, "size"] = np.nan
-    hld.HLDDetector(num_epochs=3, num_latents=2).fit(table).save(tmp_path / "days.hld")
-    batch = table[30:130].reset_index(drop=True)
-    text = batch.assign(day=batch["day"].dt.strftime("%Y-%m-%d"), took=batch["took"].astype(str))
-    forms = bodies(text)
-    forms["columns"] = (
-        json.dumps(
-            {"columns": plain_json(text.astype(object).where(text.notna(), None).to_dict("list"))}
-        ).encode(),
-        "application/json",
-    )
-    with served({"days": tmp_path / "days.hld"}) as (address, _):
-        client = Client(address)
-        answers = [client.json("POST", "/v1/test", *forms[form])[1] for form in forms]
-        client.close()
-    expected = hld.load(tmp_path / "days.hld").test(batch)
-    assert {answer["pvalue"] for answer in answers} == {expected.pvalue}
-    assert {answer["num_missing"] for answer in answers} == {expected.num_missing}
 
 
 def test_less_detail_leaves_out_the_columns(client, shop):
@@ -274,20 +244,18 @@ def test_refusals_name_the_field(guarded, status, field, path, body, kind, param
     ("body", "words"),
     [
         ("colour,visits,income\nré,1,2.5\n".encode("latin-1"), "is not text in UTF-8"),
-        (b"red,1,2.5\nred,1,2.5\nred,1,2.5\n", "expected names of columns: give it a header"),
-        (
-            b"PAR1 and more",
-            "a Parquet file: send CSV as text/csv, or rows or columns as application/json",
-        ),
-        (b"ARROW1 and more", "an Arrow file: send CSV as text/csv"),
-        (b'[{"income": 1}]', "JSON: send CSV as text/csv, or rows or columns as application/json"),
+        (b"red,1,2.5\nred,1,2.5\nred,1,2.5\n", "expected names of columns"),
+        (b"PAR1 and more", "a Parquet file"),
+        (b"ARROW1 and more", "an Arrow file"),
+        (b'[{"income": 1}]', "JSON"),
     ],
 )
 def test_a_client_is_not_told_of_options_that_it_does_not_have(client, body, words):
     status, answer = client.json("POST", "/v1/test", body, "text/csv")
     assert (status, answer["error"]["field"]) == (400, "body")
-    assert words in answer["error"]["message"]
-    assert "--" not in answer["error"]["message"]
+    said = answer["error"]["message"]
+    assert (words in said, "--" in said) == (True, False)
+    assert b"\xe9" in body or said.endswith("or JSON as application/json")
 
 
 @pytest.mark.parametrize("cell", ["\ud800", "\x1b[2J\n", "é😀"])

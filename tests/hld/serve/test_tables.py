@@ -86,7 +86,7 @@ def test_a_service_reads_all_of_it_without_pyarrow_and_pandas(shop, tmp_path):
         "warm_up(model, limits)\n"
         "for name, form in (('csv', 'csv'), ('rows', 'json'), ('columns', 'json')):\n"
         "    batch = Batch((folder / name).read_bytes(), form, 0.05)\n"
-        "    print(judge(model, batch, 'full', {}, limits).pvalue)\n"
+        "    print(judge(model, batch, True, {}, limits).pvalue)\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],
@@ -281,21 +281,6 @@ def parts():
 
 def joined(parts):
     return ("[" + ", ".join(part.to_json() for part in parts) + "]").encode()
-
-
-def test_the_sum_of_an_array_is_the_summary_of_all_rows(parts, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_SUMMARIES", 3)  # as many as that are allowed
-    *some, whole = parts
-    found = read_summary(joined(some))
-    assert found.num_rows == 60
-    np.testing.assert_allclose(found.means, whole.means, rtol=1e-12)
-    for body in (
-        joined([whole]),
-        whole.to_json().encode(),
-        b"\xef\xbb\xbf" + whole.to_json().encode(),
-        b"\xef\xbb\xbf " + joined([whole]),
-    ):
-        assert read_summary(body) == whole
 
 
 @pytest.mark.parametrize(

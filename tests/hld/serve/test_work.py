@@ -21,10 +21,10 @@ def model(shop):
     return Models({"orders": shop["orders"]}).loaded["orders"]
 
 
-def judged(model, frame, detail="verdict"):
+def judged(model, frame, is_full=False):
     """A batch, and its verdict."""
     batch = work.Batch(csv_bytes(frame), "csv", 0.05)
-    return batch, work.judge(model, batch, detail, {}, LIMITS)
+    return batch, work.judge(model, batch, is_full, {}, LIMITS)
 
 
 def test_reports_are_of_the_batch_that_is_asked_for_and_the_last_ones_are_kept(model, shop):
@@ -59,7 +59,7 @@ def test_a_verdict_alone_has_the_effect_of_the_whole_answer(model, shop):
     frame = shop["calm"].copy()
     frame.loc[frame.index[::9], "colour"] = "another"
     whole, alone = (
-        json.loads(judged(model, frame, detail)[1].content) for detail in ("full", "verdict")
+        json.loads(judged(model, frame, is_full)[1].content) for is_full in (True, False)
     )
     assert 0 < whole["effect_interval"][0] < 1 / 9 < 2 * whole["effect"]
     assert [alone[name] for name in ("effect", "effect_interval")] == [
@@ -92,7 +92,7 @@ def test_a_model_in_another_process_is_the_version_that_is_asked_for(model, shop
     assert refused.value.status == 503
     path.write_bytes(shop["orders"].read_bytes())
     batch, verdict = judged(model, shop["moved"])
-    assert work.judge(stored, batch, "verdict", {}, LIMITS) == verdict
+    assert work.judge(stored, batch, False, {}, LIMITS) == verdict
 
 
 @pytest.mark.thorough

@@ -13,7 +13,6 @@ from hld.witnesses.count_law import merged_codes
 
 pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
-import ibis
 
 import hld.sql
 from hld.sql.slots import counted_column
@@ -226,17 +225,6 @@ def test_rare_levels_count_as_unseen(tmp_path):
     )
     assert (found.profile.counts[0][-1], found.profile.counts[0].sum()) == (1, 4)
     assert found.profile.counts[0][-2] == 2  # the rare one and the new one
-
-
-def test_a_connection_can_be_asked_again(tmp_path):
-    detector = detector_of("whole")
-    database(tmp_path / "t.db", [1, 2, None], "INTEGER")
-    source = ibis.sqlite.connect(tmp_path / "t.db")
-    first, second = (
-        hld.sql.count(detector, source, "t").profile.counts[0].tolist() for _ in range(2)
-    )
-    assert first == second == [0, 1, 1, 0, 0, 1]
-    source.disconnect()
 
 
 def test_text_that_is_not_utf_8_is_refused(tmp_path):

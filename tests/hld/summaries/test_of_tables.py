@@ -112,19 +112,6 @@ def test_a_column_is_absent_that_no_chunk_has_and_missing_where_some_have_it(by_
     assert "column 'b' is not" not in str(by_name.test(total))
 
 
-def test_holes_of_each_chunk_are_filled_by_draws_of_their_own(detector):
-    """The same rows twice are two times their sums only where nothing is drawn."""
-    drawing = hld.HLDDetector(
-        num_latents=1, num_epochs=2, metric="euclidean", null="exact", reference="circuit"
-    ).fit(detector[1])
-    assert drawing.test_.missing == "complete"
-    whole = detector[1][:20].astype(float)
-    holed = np.where(np.arange(60).reshape(20, 3) % 4 == 0, np.nan, whole)
-    for part, same in ((whole, True), (holed, False)):
-        twice = summarize_chunks(drawing, [part, part])
-        assert np.allclose(twice.sums, 2 * drawing.summarize(part).sums, rtol=1e-12) == same
-
-
 def test_a_summary_of_the_test_is_none_of_its_detector(by_name, detector):
     codes = by_name.encoder_.encode(named(detector[1][:9]))[0]
     with pytest.raises(

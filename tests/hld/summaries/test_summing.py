@@ -75,16 +75,6 @@ def test_with_holes_a_node_is_summed_over_the_rows_that_show_it(against_rows):
     assert (summarize_rows(against_rows, ROWS).is_whole, found.is_whole) == (True, False)
 
 
-def test_holes_are_filled_by_draws_that_are_others_for_rows_that_come_later():
-    test = hld.HLDTest(CIRCUIT, null="exact", missing="complete", rng=0)
-    first, again, later = (summarize_rows(test, HOLED, first=n) for n in (0, 0, 60))
-    assert first == again
-    assert first.is_whole
-    assert first.num_missing == later.num_missing == (HOLED < 0).sum()
-    assert not np.array_equal(first.sums, later.sums)
-    assert summarize_rows(test, ROWS, first=60) == summarize_rows(test, ROWS)  # nothing to draw
-
-
 def test_no_rows_are_a_summary_of_zeros_and_other_rows_are_refused(against_rows):
     found = summarize_rows(against_rows, ROWS[:0])
     assert (found.num_rows, found.num_missing, found.is_whole) == (0, 0, True)

@@ -15,16 +15,10 @@ import pytest
 from tables import codes_of, column
 
 import hld
-from hld.tables.cells import (
-    is_blank,
-    not_a_level,
-    not_a_number,
-    plain_value,
-    reads_as_number,
-)
+from hld.tables.cells import not_a_number, plain_value, reads_as_number
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.learn_schema import fit_encoder
-from hld.tables.times import is_missing
+from hld.tables.times import is_empty, is_missing
 
 # Missing and unseen values, equality by value
 
@@ -99,12 +93,6 @@ def test_equality_is_by_value(fitted, table, codes):
     assert codes_of(fit_encoder(fitted), table) == codes
 
 
-def test_levels_of_mixed_types_are_compared_as_numbers():
-    encoder = fit_encoder(column(1.5, 0, True), categorical=[0])
-    assert encoder.columns[0].levels == (True, 1.5, 0)
-    assert codes_of(encoder, np.array([[0.0], [1.0], [1.5], [2.0]])) == [2, 0, 1, 3]
-
-
 def test_an_empty_text_is_missing_unless_it_was_a_level():
     """As in files of text, which cannot tell the two apart; whole numbers, numbers, text and dates alike."""
     days = [datetime.date(2024, 1, day) for day in (1, 2)]
@@ -132,16 +120,6 @@ def test_empty_texts_have_a_code_of_their_own_in_every_form(form):
     codes, report = encoder.encode(form([["a", "x"], ["", "y"]]))
     assert codes.tolist() == [[0, 0], [-1, 1]]
     assert report.num_missing.tolist() == [1, 0]
-
-
-def test_texts_among_numbers_have_no_category():
-    """So it is where a column comes as an array of texts."""
-    encoder = fit_encoder({"a": np.linspace(0, 1, 50), "b": np.arange(50) % 3})
-    codes, report = encoder.encode_counting({"a": np.array(["soon", ""]), "b": np.array([1, 2])})[
-        :2
-    ]
-    assert codes.tolist() == [[-1, 1], [-1, 2]]
-    assert report.num_odd.tolist() == [1, 0]
 
 
 def test_a_column_is_learned_as_if_empty_texts_were_missing():
@@ -196,31 +174,6 @@ def test_masked_cells_of_every_type_are_missing(dtype):
         )
 
 
-def test_masked_constants_in_lists_are_missing():
-    encoder = fit_encoder([["a", 1], ["b", 2]])
-    assert encoder.encode([["a", np.ma.masked], [np.ma.masked, 2]])[0].tolist() == [
-        [0, -1],
-        [-1, 1],
-    ]
-    assert encoder.encode([[np.ma.masked, np.ma.masked], ("b", 1)])[0].tolist() == [
-        [-1, -1],
-        [1, 0],
-    ]
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        {"a": [1, np.ma.masked, 2]},
-        {"a": list(np.ma.array([1, 9, 2], mask=[0, 1, 0]))},
-        [{"a": 1}, {"a": np.ma.masked}, {"a": 2}],
-    ],
-    ids=["column", "array", "rows"],
-)
-def test_masked_constants_in_columns_and_named_rows_are_missing(table):
-    assert fit_encoder({"a": [1, None, 2]}).encode(table)[0].tolist() == [[0], [-1], [1]]
-
-
 @pytest.mark.parametrize(
     ("table", "error", "message"),
     [
@@ -261,25 +214,6 @@ def test_tables_that_cannot_be_read(table, error, message):
         fit_encoder(table)
 
 
-@pytest.mark.parametrize("roles", [{}, {"categorical": [0]}, {"continuous": [0]}])
-def test_decimals_that_signal_that_they_are_none_are_missing(roles):
-    cells = column(Decimal("sNaN"), Decimal("0.5"), Decimal("2.5"), Decimal("sNaN"))
-    encoder = fit_encoder(cells, **roles)
-    assert encoder == fit_encoder(column(None, Decimal("0.5"), Decimal("2.5"), None), **roles)
-    assert encoder.encode(cells)[0].ravel().tolist() == [-1, 0, 1, -1]
-    assert hld.learn_schema(cells, **roles).columns[0].num_missing == 2
-
-
-@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")  # NumPy 2.5 on
-def test_durations_without_a_unit_are_refused():
-    for cells in (np.array([[1], [2]], "m8"), column(np.timedelta64(1), np.timedelta64(2))):
-        for roles in ({}, {"categorical": [0]}):
-            with pytest.raises(TypeError, match=r"^`table` .*expected"):
-                fit_encoder(cells, **roles)
-    encoder = fit_encoder(np.array([[1], [2]], "m8[s]"))
-    assert encoder.encode(np.array([["NaT"]], "m8"))[0].tolist() == [[-1]]
-
-
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 2 on")
 @pytest.mark.parametrize("hole", [None, math.nan, ""], ids=repr)
 def test_texts_of_any_length_are_those_of_other_arrays(hole):
@@ -312,7 +246,6 @@ MISSING = [
     pd.NA,
     pd.NaT,
     Decimal("nan"),
-    Decimal("sNaN"),
     np.datetime64("NaT", "ns"),
     np.timedelta64("NaT", "s"),
     complex("nan"),
@@ -331,7 +264,7 @@ def test_every_kind_of_hole_is_missing(cell):
 )
 def test_a_value_is_not_missing_whatever_it_looks_like(cell):
     assert is_missing(cell) is False
-    assert is_blank(cell) == (isinstance(cell, (str, bytes)) and len(cell) == 0)
+    assert is_empty(cell) == (isinstance(cell, (str, bytes)) and len(cell) == 0)
 
 
 @pytest.mark.parametrize(
@@ -351,8 +284,6 @@ def test_a_value_is_not_missing_whatever_it_looks_like(cell):
         (np.float32(0.1), float(np.float32(0.1))),
         (Decimal("0.1"), 0.1),
         (Fraction(1, 4), 0.25),
-        (Decimal(2**53 + 1), 2**53 + 1),
-        (Fraction(2**60 + 1), 2**60 + 1),
         (Decimal("Infinity"), math.inf),
         (np.longdouble("-inf"), -math.inf),
         (2.0**60, 2.0**60),
@@ -373,52 +304,27 @@ def test_the_plain_value_of_a_cell_and_its_type(cell, value):
 
 @pytest.mark.parametrize(
     "cell",
-    [10**400, Fraction(-(10**400)), Decimal("1e400"), Decimal("-1e309"), np.longdouble("1e4000")],
+    [10**400, Fraction(-(10**400))],
     ids=repr,
 )
 def test_numbers_beyond_double_precision_are_refused_and_never_infinite(cell):
-    if isinstance(cell, np.longdouble) and np.isinf(cell):
-        pytest.skip("no extended precision here")
     said = "`table` column 'x' holds a number beyond the range of double precision"
     with pytest.raises(ValueError, match=said):
         plain_value(cell, "x")
     for roles in ({"categorical": [0]}, {"continuous": [0]}):
         with pytest.raises(ValueError, match=said):
             fit_encoder(column(1.5, cell, 2.5), names=["x"], **roles)
-        with pytest.raises(ValueError, match=said):
-            fit_encoder(column(1.5, Decimal(2), 2.5), names=["x"], **roles).encode(
-                column(Decimal("sNaN"), cell)
-            )
 
 
 @pytest.mark.parametrize(
     "cell",
-    [[1], (1, 2), {1}, {"a": 1}, 1j, np.array([1]), object(), np.timedelta64(3)],
+    [[1], (1, 2), {1}, {"a": 1}, 1j, np.array([1]), object()],
     ids=lambda cell: type(cell).__name__,
 )
-@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")  # NumPy 2.5 on
 def test_what_no_text_tells_from_another_is_no_level(cell):
     said = f"^`table` column 'x' holds a {type(cell).__name__} .*, expected text, numbers, booleans or dates"
     with pytest.raises(TypeError, match=said):
         plain_value(cell, "x")
-    with pytest.raises(TypeError, match=said):
-        raise not_a_level(cell, "x")
-
-
-@pytest.mark.parametrize(
-    ("cell", "what", "then"),
-    [
-        ("12", "text", "convert it to plain numbers first"),
-        (b"a", "text", "convert it to plain numbers first"),
-        (datetime.date(2026, 1, 1), "a date", "convert it first"),
-    ],
-)
-def test_a_value_among_numbers_is_told_with_what_to_do(cell, what, then):
-    assert isinstance(not_a_number(cell, "x"), TypeError)
-    with pytest.raises(
-        TypeError, match=rf"^`table` column 'x' holds {what} \(.*\), expected numbers, .*: {then}"
-    ):
-        raise not_a_number(cell, "x")
 
 
 @pytest.mark.parametrize(
@@ -518,14 +424,6 @@ def test_encoders_of_arrays_take_frames_by_position_or_by_given_names():
             fit_encoder(table, names=names)
 
 
-def test_names_that_are_not_text_count_as_their_text():
-    encoder = fit_encoder(pd.DataFrame(np.array([[0, 5], [1, 6]])))
-    assert encoder.names == ("0", "1")
-    assert encoder.encode(pd.DataFrame({"1": [6], 0: [1]}))[0].tolist() == [[1, 1]]
-    with pytest.raises(ValueError, match=r"more than one column named '1'"):
-        fit_encoder(pd.DataFrame([[1, 2]], columns=[1, "1"]))
-
-
 def test_zero_rows_encode_to_zero_rows():
     encoder = fit_encoder(frame())
     for empty in (frame()[:0], np.empty((0, 4)), np.empty((0, 4), dtype="U1")):
@@ -534,7 +432,6 @@ def test_zero_rows_encode_to_zero_rows():
         assert isinstance(report, EncodingReport)
         assert report.num_rows == 0
         assert report.num_missing.tolist() == [0] * 4
-    assert encoder.decode(codes).shape == (0, 4)
 
 
 @pytest.mark.parametrize(
@@ -583,10 +480,3 @@ def test_a_table_is_called_what_the_argument_is_called(detector, name, call):
     for odd in (3, "file.csv", TABLE.rename(columns=str.upper)):
         with pytest.raises(ValueError, match="^" + re.escape(f"`{name}` ")):
             call(detector, odd)
-
-
-@pytest.mark.parametrize("odd", [ODD, TABLE[["a"]]])
-def test_what_only_some_functions_refuse_has_the_name_too(detector, odd):
-    with pytest.raises((TypeError, ValueError), match=r"^`second` ") as raised:
-        hld.two_sample(detector, TABLE, odd)
-    assert "encoder" not in str(raised.value)  # nothing that the caller does not have

@@ -1,6 +1,5 @@
 """Every form of a table gives the same codes: frames, Arrow tables, mappings, structured and masked arrays."""
 
-import datetime
 import pathlib
 import re
 import sqlite3
@@ -13,7 +12,7 @@ from tables import codes_of
 
 import hld
 from hld.tables.cells import read_table
-from hld.tables.factored import BLOCK_ROWS, Factored, whole_cells
+from hld.tables.factored import Factored, whole_cells
 from hld.tables.forms import named_rows
 from hld.tables.schemas.learn_schema import fit_encoder
 
@@ -90,7 +89,7 @@ def test_every_form_gives_the_same_columns_and_codes():
 def test_columns_of_a_mapping_must_fit_together():
     with pytest.raises(ValueError, match="columns of different lengths"):
         fit_encoder({"a": [1, 2], "b": [1]})
-    with pytest.raises(ValueError, match="column 'a' has 2 dimensions"):
+    with pytest.raises(ValueError, match="a column of 2 dimensions"):
         fit_encoder({"a": np.zeros((2, 2))})
     for text in ("abc", b"abc", {0: "x"}, {"x"}):
         with pytest.raises(ValueError, match="a mapping whose columns must be sequences, found"):
@@ -194,7 +193,7 @@ def test_a_name_that_occurs_twice_is_refused():
 
 def test_a_class_in_place_of_a_table_is_named():
     with pytest.raises(
-        TypeError, match="`batch` is the class DataFrame, expected rows: give an object of it"
+        TypeError, match="`batch` is a type, expected its rows: give an object of this class"
     ):
         hld.HLDDetector().fit([[0, 1], [1, 0]] * 20).test(pd.DataFrame)
 
@@ -218,14 +217,14 @@ def test_what_is_no_table_is_told_what_to_do(table, said):
         fit_encoder(table)
 
 
-@pytest.mark.parametrize("form", ["csr", "coo", "lil", "dok", "dia"])
+@pytest.mark.parametrize("form", ["csr", "coo"])
 @pytest.mark.parametrize("what", ["matrix", "array"])
 def test_every_sparse_form_is_recognised(form, what):
     import scipy.sparse
 
     with pytest.raises(
         TypeError,
-        match=rf"^`table` is a sparse {form}_{what}, expected .* give `.toarray\(\)` of it",
+        match=rf"^`table` is a {form}_{what}, expected its rows: a sparse one is read as `.toarray\(\)`",
     ):
         fit_encoder(getattr(scipy.sparse, f"{form}_{what}")(np.eye(3)))
 
@@ -311,46 +310,6 @@ def test_the_largest_unsigned_numbers(frame):
     assert codes_of(encoder, frame([None, *HUGE])) == [-1, 2, 1, 0]
 
 
-def test_true_floats_stay_floats():
-    for frame in (
-        as_pandas([1e300, None, 2.0**60], "Float64"),
-        as_polars([1e300, None, 2.0**60], "Float64"),
-        as_pandas([1e300, None, 2.0**60], "double[pyarrow]"),
-        as_pandas([1e300, None, 2.0**60], float),
-    ):
-        encoder = fit_encoder(frame, continuous=["x"])
-        assert codes_of(encoder, frame) == [1, -1, 0]
-
-
-def test_times_of_the_day_are_cut_to_microseconds():
-    polars = pytest.importorskip("polars")
-    pytest.importorskip("pyarrow")
-    nanoseconds = [0, 1, 999, 1000, 2001, None, 86_399_999_999_999]
-    frame = polars.DataFrame(
-        {"x": polars.Series(nanoseconds, dtype=polars.Int64).cast(polars.Time)}
-    )
-    micros = [None if one is None else one // 1000 for one in nanoseconds]
-    python = {
-        "x": [
-            None
-            if one is None
-            else (datetime.datetime.min + datetime.timedelta(microseconds=one)).time()
-            for one in micros
-        ]
-    }
-    for roles in ({}, {"categorical": ["x"]}):
-        encoder = fit_encoder(frame, **roles)
-        assert encoder == fit_encoder(python, **roles) == fit_encoder(frame.to_arrow(), **roles)
-        assert encoder.columns[0].kind == ("categorical" if roles else "time")
-        for one in (frame, frame.to_arrow(), python):
-            np.testing.assert_array_equal(encoder.encode(one)[0], encoder.encode(python)[0])
-
-
-def test_periods_of_several_lengths_are_levels():
-    mixed = {"when": [pd.Period("2026-01", "M"), pd.Period("2026-01-05", "D")] * 3}
-    assert fit_encoder(mixed).columns[0].levels == ("2026-01", "2026-01-05")
-
-
 def test_periods_are_dates():
     frame = pd.DataFrame({"when": pd.period_range("2026-01", periods=40, freq="D")})
     assert fit_encoder(frame) == fit_encoder(
@@ -360,7 +319,7 @@ def test_periods_are_dates():
 
 def test_a_frame_that_is_not_computed_yet_says_so():
     polars = pytest.importorskip("polars")
-    with pytest.raises(TypeError, match=r"LazyFrame .* collect it first"):
+    with pytest.raises(TypeError, match=r"LazyFrame, .* collect it first"):
         fit_encoder(polars.LazyFrame({"a": [1, 2]}))
 
 
@@ -409,7 +368,7 @@ LEVELS = np.array(["red", 2.5, "red", "never"], dtype=object)  # one level twice
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
-@pytest.mark.parametrize("N", [0, 1, 7, 2 * BLOCK_ROWS + 5])
+@pytest.mark.parametrize("N", [0, 1, 500])
 def test_cells_counts_and_values_are_those_of_the_rows(dtype, N, rng):
     codes = rng.integers(-1, 3, size=N).astype(dtype)
     factored = Factored(codes, LEVELS)
@@ -418,10 +377,9 @@ def test_cells_counts_and_values_are_those_of_the_rows(dtype, N, rng):
     assert factored.tolist() == whole_cells(factored).tolist() == expected
     assert factored.cells().dtype == factored.dtype == object
     assert factored.counts().tolist() == [int((codes == level).sum()) for level in range(4)]
-    out = np.full(N, np.nan)
-    factored.write(np.array([10.0, 20.0, 30.0, 40.0, -1.0]), out)
+    spread = factored.spread(np.array([10.0, 20.0, 30.0, 40.0]), -1.0)
     np.testing.assert_array_equal(
-        out, [-1.0 if code < 0 else 10.0 * (code + 1) for code in codes.tolist()]
+        spread, [-1.0 if code < 0 else 10.0 * (code + 1) for code in codes.tolist()]
     )
     for rows in (slice(1, None, 2), rng.permutation(N), codes >= 0):
         assert (

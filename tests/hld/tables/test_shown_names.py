@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.detector.comparing.adapters import column_of
+from hld.detector.audit import column_of
 from hld.tables.conditions import read_condition
 from hld.tables.shown_names import listed
 

@@ -1,7 +1,5 @@
 """Values inside bins: units, atoms, types and shares."""
 
-import sys
-
 import binomial_bounds
 import numpy as np
 import pytest
@@ -141,42 +139,3 @@ def test_large_whole_numbers_stay_whole():
     assert grid([1e300, 3e300], [2e300]).unit == 0
     assert (drawn == np.round(drawn)).all()
     assert drawn.min() >= stamps[100] > found.cut(stamps[99], True) > stamps[99]
-
-
-LARGEST = sys.float_info.max
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda rng, n: np.where(rng.random(n) < 0.1, -LARGEST, rng.normal(size=n)),
-        lambda rng, n: np.where(
-            rng.random(n) < 0.2, rng.choice([-LARGEST, LARGEST], n), rng.normal(size=n)
-        ),
-        lambda rng, n: rng.uniform(-1, 1, n) * LARGEST,
-    ],
-)
-def test_the_largest_doubles_are_saved_loaded_and_drawn(tmp_path, make):
-    rng = np.random.default_rng(0)
-    table = {"v": make(rng, 400), "y": rng.normal(size=400)}
-    detector = hld.HLDDetector(num_epochs=3, rng=0).fit(table)
-    hld.save(detector, tmp_path / "m.hld")
-    loaded = hld.load(tmp_path / "m.hld")
-    assert loaded.encoder_ == detector.encoder_
-    rows = loaded.sample(2000, rng=1)
-    drawn = rows.iloc[:, 0].to_numpy(float)
-    assert np.isfinite(drawn).all()
-    assert table["v"].min() <= drawn.min()
-    assert drawn.max() <= table["v"].max()
-    for mark in np.quantile(table["v"], [0.05, 0.3, 0.7]):
-        below = int((drawn <= mark).sum())
-        # the circuit and 64 quantiles know the share of 400 rows to a few hundredths
-        assert abs(below / 2000 - (table["v"] <= mark).mean()) < 0.06
-    assert (loaded.sample(20, where="v > 0.5", rng=0).iloc[:, 0].astype(float) > 0.5).all()
-    assert loaded.test(table).pvalue == detector.test(table).pvalue
-
-
-def test_shares_of_a_bin_of_the_largest_double_alone():
-    found = grid([-LARGEST, 0.0, 1.0, LARGEST, LARGEST, LARGEST], [LARGEST])
-    np.testing.assert_array_equal(found.shares(np.array([LARGEST, np.inf])), [1.0])

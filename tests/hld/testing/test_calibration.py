@@ -163,7 +163,7 @@ def test_judge_adds_up_parts_of_a_batch(circuit):
         mean_node_likelihoods(circuit, part, nodes=test.nodes) for part in (rows[:30], rows[30:])
     ]
     assert test.judge(parts[0] / 3 + parts[1] * 2 / 3, 90).pvalue == test(rows).pvalue
-    with pytest.raises(ValueError, match="`mean` must be 73 mean likelihoods"):
+    with pytest.raises(ValueError, match="`mean` must be 73 finite numbers"):
         test.judge(parts[0][:3], 90)
     with pytest.raises(
         ValueError, match="`num_samples` must be a whole number of at least 1, found 0"

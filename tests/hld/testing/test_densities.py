@@ -60,14 +60,3 @@ def test_level_and_power_of_the_exact_null(num_rows):
     assert rejected >= at_least(trials, 0.02)
     moved = sum(test(batch + 1.0).reject for batch in rows[:50])
     assert moved >= (20 if num_rows == 10 else 50)
-
-
-def test_holes_and_rows_as_reference():
-    given = circuit()
-    rows = given.sample(400, rng=4)
-    batch = given.sample(50, rng=5)
-    batch[::5, 2] = np.nan
-    assert not hld.HLDTest(given, rng=0)(batch).reject
-    against = hld.HLDTest(given, reference="training", training_data=rows)
-    assert not against(batch).reject
-    assert against(batch + 1.0).reject

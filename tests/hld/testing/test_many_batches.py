@@ -41,8 +41,8 @@ def test_the_batch_that_is_refused_is_named(bad, kind):
     ("batches", "error", "said"),
     [
         ([], ValueError, "`batches` is empty"),
-        ({"monday": [[0]]}, TypeError, "found one dict: give its parts"),
-        (pd.DataFrame({"a": [1]}), TypeError, "found one DataFrame: give its parts"),
+        ({"monday": [[0]]}, TypeError, "found one dict: give batches"),
+        (pd.DataFrame({"a": [1]}), TypeError, "found one DataFrame: give batches"),
         *(([pvalue], ValueError, "`test`") for pvalue in (-0.1, 1.5, np.nan)),
     ],
 )

@@ -46,11 +46,3 @@ def test_the_least_pvalue_falls_with_the_rows_and_is_that_of_the_draws_where_the
     drawn = hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=99, rng=0)
     assert drawn.least_pvalue(7) == drawn.calibration.null.least(7) > 0
     assert test.least_pvalue(1) == 1e-300
-
-
-@pytest.mark.parametrize(
-    ("T", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError), ("2", TypeError)]
-)
-def test_a_least_pvalue_is_of_a_whole_number_of_rows(test, T, error):
-    with pytest.raises(error, match="`T` must be a whole number of at least 1"):
-        test.least_pvalue(T)

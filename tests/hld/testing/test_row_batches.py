@@ -8,7 +8,6 @@ from hld.laws.limit_law import limit_law
 from hld.laws.null import PValue
 from hld.references.available import correlations, shown, weights
 from hld.references.covariances import through
-from hld.testing import row_batches
 from hld.testing.row_batches import (
     HoledNull,
     checked_by,
@@ -117,22 +116,6 @@ def test_only_holes_need_a_null_of_their_own(fitted, holes, in_chunks):
     assert result.pvalue == pytest.approx(test(rows).pvalue, rel=1e-9)
 
 
-def test_laws_of_batches_with_holes_are_remembered_and_change_nothing(fitted, monkeypatch):
-    """They depend on how many rows show which nodes; at most so many are kept, and a result never depends on them."""
-    test, rows = fitted
-    rng = np.random.default_rng(3)
-    batches = [np.where(rng.random((40, 5)) < 0.1, -1, rows[i : i + 40]) for i in range(5)]
-    monkeypatch.setattr(row_batches, "MOST_HOLED", 3)
-    known = test.calibration.holed_laws
-    known.clear()
-    first = [test(batch).pvalue for batch in batches]
-    assert len(known) == 3
-    laws = list(known.values())
-    assert [test(batch).pvalue for batch in batches[2:]] == first[2:]
-    assert all(a is b for a, b in zip(laws, known.values(), strict=True))  # none was made anew
-    assert [test(batch).pvalue for batch in batches] == first
-
-
 def test_features_have_the_law_that_they_have_without_holes(fitted):
     """The same rows show all of them, so that the covariance of their means is that of a row, up to a factor."""
     test, rows = fitted
@@ -150,3 +133,19 @@ def test_features_have_the_law_that_they_have_without_holes(fitted):
     np.testing.assert_allclose(
         law.eigenvalues, expected.eigenvalues, rtol=1e-9, atol=1e-9 * law.mean
     )
+
+
+def test_laws_of_batches_with_holes_are_remembered_and_change_nothing(fitted, monkeypatch):
+    """At most so many are kept, by all that they depend on, and a result never depends on them."""
+    test, rows = fitted
+    rng = np.random.default_rng(3)
+    batches = [np.where(rng.random((40, 5)) < 0.1, -1, rows[i : i + 40]) for i in range(5)]
+    monkeypatch.setattr("hld.testing.row_batches.MOST_HOLED", 3)
+    known = test.calibration.holed_laws
+    known.clear()
+    first = [test(batch).pvalue for batch in batches]
+    assert len(known) == 3
+    laws = list(known.values())
+    assert [test(batch).pvalue for batch in batches[2:]] == first[2:]
+    assert all(a is b for a, b in zip(laws, known.values(), strict=True))  # none was made anew
+    assert [test(batch).pvalue for batch in batches] == first

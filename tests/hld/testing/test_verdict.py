@@ -123,16 +123,6 @@ NODES = select_nodes(SMALL)
 ROWS = sample(SMALL, 4000, rng=1)
 
 
-def test_a_long_batch_is_known_by_a_sample():
-    own = own_rows(RowVectors(SMALL, NODES), ROWS, len(ROWS), 2.0)
-    values = 2.0 * node_likelihoods(SMALL, own.rows, nodes=NODES)
-    assert len(own.rows) < len(ROWS)
-    spread = own.spread()
-    np.testing.assert_allclose(
-        spread.T @ spread, np.cov(values.T, bias=True) / len(ROWS), atol=1e-12
-    )
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 def test_with_holes_each_node_has_the_variance_of_the_mean_of_what_shows_it(seed):
     rows = ROWS[:300].astype(int)

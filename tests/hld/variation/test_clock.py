@@ -92,16 +92,6 @@ def test_dates_that_are_no_clock_do_not_matter_beside_one():
     assert said() == []
 
 
-def test_a_column_of_a_single_date_does_not_hide_rows_out_of_order():
-    """As the first column of dates, it had: it does not go back, and no other was looked at."""
-    exported = np.full(400, HOURS[7])
-    for first in ({"exported": exported}, {}):
-        assert (
-            "column 'when' goes back 1 times, first at row 100"
-            in said(**first, when=np.roll(HOURS, 100))[0]
-        )
-
-
 def test_columns_without_names_are_numbered():
     with pytest.warns(UserWarning, match="column 0 goes back 399 times, first at row 1: "):
         warn_of_clock(read_table(HOURS[::-1, None]))

@@ -68,7 +68,7 @@ def test_groups_are_whole_on_one_side_and_their_column_is_left_out(groups, names
     [
         (None, "month", "auto", r"`order` must be 'time' .* or None, found 'month'"),
         (None, 1, "auto", r"`order` must be 'time' .* or None, found 1"),
-        (None, np.arange(200), "auto", r"`order` must be 'time' .* or None, found ndarray"),
+        (None, np.arange(200), "auto", r"`order` must be 'time' .* or None, found array"),
         (
             "x",
             "time",

@@ -196,16 +196,6 @@ def test_few_rare_rows_do_not_go_far_below_the_ranks():
     assert sum(small) <= at_most(len(small), 1e-4)
 
 
-@pytest.mark.parametrize("T", [2, 3])
-def test_two_or_three_rows_do_not_go_far_below_the_ranks(T):
-    small = []
-    for seed in range(20):
-        test = groups_of_flags(150, 16, seed)
-        found = [test(batch) for batch in rows_of(100 * T, 100 + seed).reshape(100, T, -1)]
-        small += [min(one.pvalue, one.column_pvalues[1].min()) <= 1e-4 for one in found]
-    assert sum(small) <= at_most(len(small), 2e-4)  # of the batch and of columns
-
-
 def test_what_most_rows_show_does():
     rows = rows_of(20, 1)
     rows[:16, 1] = 1
@@ -471,19 +461,10 @@ def test_columns_are_judged_among_groups():
         for one in calm
     ]
     assert sum(one[0].adjusted <= 0.05 for one in rows) > binomial_bounds.at_most(40, 0.05)
-    odd = day(0.2, away=-7)
-    found = detector.test(odd)
+    found = detector.test(day(0.2, away=-7))
     assert [one.name for one in found.columns if one.adjusted <= 0.05] == ["sales"]
     assert found.columns[0].adjusted <= 1 / 31 < found.pairs[0].adjusted
     assert "1 of 2 columns moved (p-values adjusted, ranks among groups; share" in str(found)
-    assert hld.judge_chunks(detector, [odd]).columns[0].pvalue == found.columns[0].pvalue
-    segments = detector.test_by(
-        {name: np.concatenate([odd[name], day(0.0)[name]]) for name in odd},
-        np.repeat(["odd", "like"], 50),
-        0.1,
-    )
-    assert segments.results[1].columns[0].adjusted < 0.05 / 28
-    assert segments.results[0].columns == ()  # not called
 
 
 @pytest.mark.parametrize("by", ["day", 1, None])
@@ -500,23 +481,14 @@ def test_the_column_of_groups_is_known_and_takes_no_part(by, tmp_path):
         given, groups=moods["day"] if by is None else by
     )
     detector.save(tmp_path / "m.hld")
-    again = hld.load(tmp_path / "m.hld")
-    for one in (detector, again):
-        assert [column.name for column in one.schema_.left_out] == (
-            ["day"] if by is not None else []
-        )
-        with_day, without = (
-            {name: moods[name][:20] for name in names} for names in (("a", "day", "b"), "ab")
-        )
-        assert one.test(with_day).data_quality.extra == (() if by is not None else ("day",))
+    with_day, without = (
+        {name: moods[name][:20] for name in names} for names in (("a", "day", "b"), "ab")
+    )
+    for one in (detector, hld.load(tmp_path / "m.hld")):
+        assert [column.name for column in one.schema_.left_out] == ["day"] * (by is not None)
+        assert one.test(with_day).data_quality.extra == ("day",) * (by is None)
         assert one.test(without).data_quality.absent == ()
         assert one.test(with_day).pvalue == one.test(without).pvalue
-        assert "day" not in str(one.test(with_day)) or by is None
-        in_order = np.column_stack(
-            [moods["a"][:20], moods["b"][:20]]
-        )  # without names, as the columns learned stand
-        assert one.test(in_order).pvalue == one.test(without).pvalue
-        assert one.n_features_in_ == 2
 
 
 @pytest.mark.parametrize(

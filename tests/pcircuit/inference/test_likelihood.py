@@ -22,7 +22,7 @@ from pcircuit import (
 )
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import cut_rows, upward
-from pcircuit.kernels.tile import TILE_ROWS
+from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.moments.rounding import rounding_errors
 
 EPS = np.finfo(float).eps

@@ -5,6 +5,8 @@ import pytest
 import zoo
 from engines import needs_numba
 
+from pcircuit.kernels.em_steps import share, slices_of
+from pcircuit.kernels.engine import kernel
 from pcircuit.kernels.packing import pack
 
 SMALL = {name: circuit for name, circuit in zoo.circuits().items() if len(circuit.regions) > 1}
@@ -20,8 +22,6 @@ def shares(old, flow, pseudocount):
 @pytest.mark.parametrize("pseudocount", [0.0, 0.7])
 @pytest.mark.parametrize("name", SMALL)
 def test_parameters_are_shares_of_flows(name, pseudocount, rng):
-    from pcircuit.kernels.em_steps import share, slices_of
-
     circuit, packed = SMALL[name], pack(SMALL[name])
     edges = rng.random(len(packed.weights)) * (rng.random(len(packed.weights)) < 0.7)
     flows = [
@@ -35,9 +35,10 @@ def test_parameters_are_shares_of_flows(name, pseudocount, rng):
     ]
     weights, tables = np.empty_like(packed.weights), np.ones_like(packed.tables)
     inputs = np.concatenate([flow.ravel() for flow in by_variable])
-    of_inputs, of_sums = slices_of(packed)
-    share(inputs, packed.tables, *of_inputs, pseudocount, tables)
-    share(edges, packed.weights, *of_sums, pseudocount, weights)
+    jobs = (inputs, packed.tables, tables), (edges, packed.weights, weights)
+    for (slices, between), (flow, old, new) in zip(slices_of(packed), jobs, strict=True):
+        arrays = flow, old, slices, between, new, np.zeros(1, dtype=np.uint64)
+        kernel(share, arrays, len(slices) // 3)(pseudocount)
     at = 0
     for v, (flow, C) in enumerate(zip(by_variable, packed.categories, strict=True)):
         for k, start in enumerate(

@@ -10,17 +10,17 @@ import pytest
 import pcircuit
 
 CALLER = """
-from pcircuit.kernels.jit import jit
+from pcircuit.kernels.jit import compile_kernel
 from pcircuit.kernels.callee import twice
 
-@jit
+@compile_kernel
 def four_times(x):
     return twice(twice(x))
 """
 CALLEE = """
-from pcircuit.kernels.jit import jit
+from pcircuit.kernels.jit import compile_kernel
 
-@jit
+@compile_kernel
 def twice(x):
     return {factor}.0 * x
 """

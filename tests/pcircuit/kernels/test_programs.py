@@ -6,6 +6,7 @@ import zoo
 
 from pcircuit import mean_node_likelihoods, node_likelihoods, sample
 from pcircuit.kernels import programs
+from pcircuit.kernels.operations import SPARE
 from pcircuit.kernels.packing import pack
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -15,7 +16,7 @@ ROWS = sample(CIRCUIT, 12, rng=0).astype(np.int64)
 def test_evaluation_keeps_no_more_sums_than_wait_for_their_parent():
     """Along a chain these are those of one region: two sums, beside twice the room of two products."""
     chain = zoo.circuits()["deep_chain"]
-    assert programs.evaluation(pack(chain)).common == programs.SPARE + 6
+    assert programs.evaluation(pack(chain)).common == SPARE + 6
 
 
 def test_each_call_reads_its_own_units(monkeypatch):
@@ -30,13 +31,11 @@ def test_each_call_reads_its_own_units(monkeypatch):
         np.array([], dtype=int),
         np.arange(CIRCUIT.num_nodes),
     ]
-    for most in (programs.MOST_READ, 1):
-        monkeypatch.setattr(programs, "MOST_READ", most)
-        for nodes in asked:
-            found = node_likelihoods(CIRCUIT, ROWS, nodes=nodes)
-            np.testing.assert_allclose(found, expected[:, nodes], rtol=1e-12)
-            means = mean_node_likelihoods(CIRCUIT, ROWS, nodes=nodes)
-            np.testing.assert_allclose(means, expected[:, nodes].mean(axis=0), rtol=1e-12)
+    for nodes in asked:
+        found = node_likelihoods(CIRCUIT, ROWS, nodes=nodes)
+        np.testing.assert_allclose(found, expected[:, nodes], rtol=1e-12)
+        means = mean_node_likelihoods(CIRCUIT, ROWS, nodes=nodes)
+        np.testing.assert_allclose(means, expected[:, nodes].mean(axis=0), rtol=1e-12)
 
 
 def test_what_is_kept_does_not_change_with_the_array_that_was_passed():

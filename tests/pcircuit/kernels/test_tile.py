@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import zoo
 
+from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.kernels.packing import pack
-from pcircuit.kernels.programs import TILE_ROWS, evaluation
-from pcircuit.kernels.tile import borrow, drop_work, free_work, new_work
+from pcircuit.kernels.programs import evaluation
+from pcircuit.kernels.tile import drop_work, free_work, groups, new_work
 
 CATEGORIES = np.array([2, 3, 255, 4, 2, 2, 7, 5, 300, 2, 2, 6, 3, 2, 2, 2, 3])
 COLUMNS = {n: zoo.independent([np.full(C, 1 / C) for C in CATEGORIES[:n]]) for n in (2, 7, 8, 17)}
@@ -69,15 +70,18 @@ def test_where_memory_is_short_half_a_tile_is_worked_on():
 
 def test_work_spaces_are_used_again_by_their_program_until_they_are_dropped():
     circuit = zoo.circuits()["nary"]
-    programs = [evaluation(pack(one)) for one in (circuit, zoo.circuits()["hclt_like"])]
-    assert programs[0] is evaluation(pack(circuit))
-    free = free_work(circuit, "unit_work")
+    packed, free = pack(circuit), free_work(circuit, "unit_work")
     assert free is free_work(circuit, "unit_work") == []
-    before = new_work(circuit, pack(circuit), programs[0], np.inf)
-    for program, expected in ((programs[0], before), (programs[0], "new"), (programs[1], "new")):
-        free[:] = [] if expected == "new" and program is programs[0] else [before]
-        assert borrow(free, program, lambda: "new") is expected
-    free.append(before)
+    data, program = np.zeros((1, circuit.num_variables), dtype=int), evaluation(packed)
+    assert program is evaluation(pack(circuit))
+
+    def used(program):
+        found = list(groups(circuit, packed, program, data, (0, 1), free, np.inf))
+        return found[0][0]
+
+    first = used(program)
+    assert used(program) is first
+    assert used(program._replace()) is not first
     drop_work(circuit)
     assert free_work(circuit, "unit_work") == []
-    assert free == [before]  # of a call that is under way
+    assert len(free) == 1  # of a call that is under way

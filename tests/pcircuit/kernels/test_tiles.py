@@ -8,27 +8,13 @@ from pcircuit import Circuit, log_likelihood, mean_node_likelihoods, node_likeli
 from pcircuit.inference import flows, likelihood
 from pcircuit.kernels import programs, tile
 from pcircuit.kernels.packing import pack
-from pcircuit.kernels.programs import STRIDE
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Tiles of four rows, groups of three tiles."""
-    new_work = tile.new_work
-
-    def small(circuit, packed, program, most_bytes):
-        work = new_work(circuit, packed, program, np.inf)
-        own = np.zeros((3, program.own, STRIDE))
-        values = np.concatenate([work.values[: program.common * STRIDE], own.ravel()])
-        return work._replace(
-            step=4,
-            rows=np.zeros((12, work.rows.shape[1]), dtype=np.uint16),
-            codes=np.zeros((3, *work.codes.shape[1:]), dtype=np.uint16),
-            values=values,
-            own=values[program.common * STRIDE :].reshape(own.shape),
-        )
-
-    monkeypatch.setattr(tile, "new_work", small)
+    monkeypatch.setattr(tile, "TILE_ROWS", 4)
+    monkeypatch.setattr(tile, "MOST_TILES", 3)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
 
 

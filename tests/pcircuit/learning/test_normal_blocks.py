@@ -78,8 +78,10 @@ def test_draws_given_a_part_of_the_row(blocks):
 
 def test_em_never_loses_likelihood_and_finds_what_made_the_rows(blocks):
     rows = with_holes(blocks, 3000, 3)
-    families = [Gaussian, Categorical(np.full((1, 2), 0.5)), Gaussian, Gaussian]
-    steps = BlockSteps(rows, families, 2, 0.0, np.random.default_rng(0))
+    normal, either = Gaussian([0.0], [1.0]), Categorical([[0.5, 0.5]])
+    families = [normal, either, normal, normal]
+    alone = np.full(len(rows), -np.inf)  # nothing beside the blocks
+    steps = BlockSteps(rows, families, 2, 0.0, np.random.default_rng(0), alone)
     history = np.array([steps.step() for _ in range(60)])
     # the shares of categories are smoothed by one row, which may cost that much
     assert np.diff(history).min() > -1e-6

@@ -66,30 +66,6 @@ def test_every_cell_is_read_as_it_is_whatever_came_before(tmp_path, block, cells
     np.testing.assert_array_equal(np.concatenate(codes), encoder.encode(truth)[0])
 
 
-def test_a_file_whose_first_block_of_four_megabytes_has_whole_numbers_only(tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b'{"x": 1, "y": 2}\n' * 300_000 + b'{"x": 1.5, "y": 3, "z": "new"}\n')
-    table, total = files.read_training(str(path), max_rows=10**6)
-    assert (total, list(table)) == (300_001, ["x", "y", "z"])
-    assert [table[name].iloc[-1] for name in "xyz"] == [1.5, 3, "new"]
-    assert table["z"].isna().sum() == 300_000
-
-
-def test_whole_numbers_beyond_64_bits_are_not_rounded(tmp_path, block):
-    """As doubles 2**64 - 1 and 2**64 - 2 are one number: rows learned from a list of JSON had p = 7e-82."""
-    cells = [2**64 - 1, 2**64 - 2, 2**63, 7, -(2**63) - 1] * 8
-    rows = [{"a": cell, "x": i / 4, "t": f"{cell}."} for i, cell in enumerate(cells)]
-    table, _ = files.read_training(written(tmp_path, rows))
-    encoder = fit_encoder({"a": cells}, categorical=["a"])
-    assert len(encoder.columns[0].levels) == 5
-    assert fit_encoder({"a": table["a"]}, categorical=["a"]) == encoder
-    codes = [
-        encoder.encode_counting(chunk)[0]
-        for chunk in files.read_chunks(written(tmp_path, rows), encoder)
-    ]
-    np.testing.assert_array_equal(np.concatenate(codes), encoder.encode({"a": cells})[0])
-
-
 def test_columns_that_come_late_or_not_at_all(tmp_path, block):
     rng = np.random.default_rng(0)
     detector = hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(
@@ -134,23 +110,6 @@ def test_options_name_columns_that_come_late(block):
 def test_what_is_no_table_is_refused(data, said):
     with pytest.raises(ValueError, match=said):
         list(json_line_chunks(io.BytesIO(data), "t", ReadOptions()))
-
-
-@pytest.mark.parametrize(
-    ("cell", "value"), [(b"1e400", np.inf), (b'"\\ud800"', "\ud800"), (b'"a\\ud800b"', "a\ud800b")]
-)
-def test_what_arrow_refuses_of_json_is_read_all_the_same(cell, value):
-    data = b'{"a": 1.5}\n{"a": %s}\n' % cell
-    (table,) = json_line_chunks(io.BytesIO(data), "t", ReadOptions())
-    assert table["a"].tolist() == [1.5, value]
-    rows = read_json(b"[" + data.strip().replace(b"\n", b", ") + b"]", "t")
-    assert rows["a"].tolist() == [1.5, value]
-    encoder = fit_encoder({"a": [1.5, 2.5, value]})
-    assert (
-        encoder.encode(table)[0].tolist()
-        == encoder.encode(rows)[0].tolist()
-        == encoder.encode({"a": [1.5, value]})[0].tolist()
-    )
 
 
 @pytest.mark.parametrize("value", [ROWS, {name: [row[name] for row in ROWS] for name in ROWS[0]}])
@@ -217,25 +176,6 @@ def test_cells_of_several_types_and_large_whole_numbers_stay_what_they_are():
         assert found["a"].tolist() == some
         assert [type(cell) for cell in found["a"]] == [type(cell) for cell in some]
         assert found["b"].tolist() == [1] * len(some)
-
-
-def test_one_text_among_numbers_is_counted_in_a_batch_as_it_is_in_json_lines(tmp_path):
-    rng = np.random.default_rng(0)
-    rows = [
-        {"x": float(x), "k": int(k)}
-        for x, k in zip(rng.normal(size=80), rng.integers(3, size=80), strict=True)
-    ]
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(rows[:50])
-    batch = [*rows[50:], {"x": "n/a", "k": 2**63}]
-    whole, lines = tmp_path / "batch.json", tmp_path / "batch.jsonl"
-    whole.write_text(json.dumps(batch))
-    lines.write_text("\n".join(map(json.dumps, batch)))
-    found, same = (
-        hld.judge_chunks(detector, files.read_chunks(str(one), detector.encoder_))
-        for one in (whole, lines)
-    )
-    assert found.to_dict() == same.to_dict() == detector.test(batch).to_dict()
-    assert [column.num_odd for column in found.data_quality.columns] == [1, 0]
 
 
 def test_json_in_a_file_of_another_name_says_how_to_read_it(tmp_path):

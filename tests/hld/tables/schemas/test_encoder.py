@@ -5,10 +5,10 @@ import datetime
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tables import FINITE, ROWS, column, form, objects
+from tables import ROWS, column, form, objects
 
 from hld.tables.schemas.learn_schema import calendar_columns, fit_encoder, learn_schema
 from hld.tables.schemas.schema import TableSchema
@@ -69,16 +69,6 @@ def test_all_ways_agree_with_the_definition(tables, data):
         assert report.num_missing.tolist() == np.isnan(table.astype(float)).sum(axis=0).tolist()
 
 
-def test_long_tables_are_encoded_in_blocks():
-    table = np.random.default_rng(1).normal(size=(70_000, 3))
-    encoder = fit_encoder(table[:500])
-    codes, report = encoder.encode(table)
-    for v, fitted in enumerate(encoder.columns):
-        assert np.array_equal(codes[:, v], np.digitize(table[:, v], fitted.edges))
-    low, high = table[:500].min(axis=0), table[:500].max(axis=0)
-    assert report.num_out_of_range.tolist() == ((table < low) | (table > high)).sum(axis=0).tolist()
-
-
 # The order of rows and columns
 
 
@@ -95,76 +85,7 @@ def test_the_order_of_the_rows_does_not_matter(rows, random):
     )
 
 
-@given(ROWS, st.randoms(use_true_random=False))
-def test_columns_are_fitted_one_by_one(rows, random):
-    table = objects(rows)
-    order = list(range(table.shape[1]))
-    random.shuffle(order)
-    names = [f"column {v}" for v in order]
-    whole, permuted = (
-        fit_encoder(table, names=sorted(names)),
-        fit_encoder(table[:, order], names=names),
-    )
-    assert permuted.columns == tuple(whole.columns[v] for v in order)
-    assert np.array_equal(permuted.encode(table[:, order])[0], whole.encode(table)[0][:, order])
-
-
 # Round trips
-
-
-def same_cell(a, b):
-    """Whether two plain cells are equal by value, or both missing."""
-    return (a is None and (b is None or b is pd.NA or b is pd.NaT or b != b)) or a == b
-
-
-@given(ROWS)
-def test_decoding_recovers_levels(rows):
-    table = objects(rows)
-    encoder = fit_encoder(table)
-    codes, report = encoder.encode(table)
-    decoded = encoder.decode(codes)
-    assert report.num_unseen.sum() == 0
-    assert decoded.dtype == object
-    for v, fitted in enumerate(encoder.columns):
-        if fitted.kind != "continuous":
-            has_text = any(
-                isinstance(level, str) for level in fitted.levels
-            )  # else an empty text is missing
-            cells = [
-                None if isinstance(cell, str) and not cell and not has_text else cell
-                for cell in table[:, v]
-            ]
-            assert all(map(same_cell, decoded[:, v], cells))
-    assert np.array_equal(encoder.encode(decoded)[0], codes)
-
-
-@given(st.lists(FINITE, min_size=2, max_size=40), st.integers(2, 9))
-@example([0.0, 5e-324, 1e-323], 3)
-@example([1.0, 1.0 + 2**-52, 1.0 + 2**-51], 3)
-@example([-1.7976931348623157e308, 0.5, 1.7976931348623157e308], 3)
-def test_the_middle_of_a_bin_is_in_the_bin(values, num_bins):
-    assume(len(set(values)) > 1)
-    encoder = fit_encoder(np.array(values)[:, None], num_bins=num_bins, continuous=[0])
-    every = np.arange(encoder.num_categories[0])[:, None]
-    codes, report = encoder.encode(encoder.decode(every))
-    assert np.array_equal(codes, every)
-    assert report.num_out_of_range.tolist() == [0]
-
-
-def test_decode_refuses_what_is_not_evidence():
-    encoder = fit_encoder([[0, "a"], [4, "b"]], names=["n", "s"])
-    with pytest.raises(
-        ValueError, match=r"`codes` must be integers of shape \(rows, 2\), found shape \(2,\)"
-    ):
-        encoder.decode([0, 1])
-    with pytest.raises(
-        ValueError, match=r"column 1 \('s'\) has entries from 0 to 3, expected -1..2"
-    ):
-        encoder.decode([[0, 0], [0, 3]])
-    with pytest.raises(ValueError, match=r"column 0 \('n'\) has entries from -2"):
-        encoder.decode([[-2, 0]])
-    with pytest.raises(TypeError, match=r"`codes` must be integers of .* found float64"):
-        encoder.decode([[0.0, 1.0]])
 
 
 # Real data
@@ -208,14 +129,6 @@ def test_tables_by_position_have_no_parts_of_dates_of_their_own(names):
     if names is None:
         with pytest.raises(ValueError, match="has 3 columns, expected 2 in the fitted order"):
             encoder.encode_counting(pd.DataFrame({"x0": days, "x1": 1, "more": 1}))
-
-
-def test_a_frame_that_cannot_be_read():
-    class Frame:
-        columns = ("a",)
-
-    with pytest.raises(TypeError, match="Frame without `iloc` and `__arrow_c_stream__`"):
-        fit_encoder(Frame())
 
 
 @pytest.mark.parametrize(

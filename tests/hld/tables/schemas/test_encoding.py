@@ -8,14 +8,7 @@ import pytest
 
 import hld
 from hld.tables.schemas.columns import BinColumn, LevelColumn
-from hld.tables.schemas.encoding import (
-    LARGEST,
-    level_lookup,
-    look_up,
-    reports_of_parts,
-    step_codes,
-    step_tables,
-)
+from hld.tables.schemas.encoding import LARGEST, level_lookup, look_up, report_of, steps_of
 from hld.tables.schemas.learn_schema import fit_encoder
 from hld.tables.schemas.rare_levels import digests_of
 
@@ -37,8 +30,10 @@ def test_parts_are_reported_as_if_encoded_alone():
     table.loc[[3, 30, 31], "size"] = "text"
     marks, starts = np.zeros((60, 2), dtype=np.uint8), np.array([0, 1, 25, 40])
     codes, _, _, _ = encoder.encode_counting(table, marks)
-    found = reports_of_parts(encoder.columns, codes, marks, starts)
-    for report, start, stop in zip(found, starts, [*starts[1:], 60], strict=True):
+    found = []
+    for start, stop in zip(starts, [*starts[1:], 60], strict=True):
+        report = report_of(encoder.columns, codes[start:stop], marks[start:stop])
+        found.append(report)
         expected = encoder.encode_counting(table.iloc[start:stop])[1]
         assert vars(report).keys() == vars(expected).keys()
         for name, value in vars(expected).items():
@@ -93,8 +88,7 @@ def found(column, *cells, **options):
     values = np.empty(len(cells), dtype=object)
     values[:] = cells
     codes, odd = look_up(column, level_lookup(column), values, **options)
-    assert codes.dtype == np.int32
-    return codes.tolist(), odd
+    return codes.tolist(), np.flatnonzero(odd).tolist()
 
 
 WORDS = LevelColumn("word", "categorical", ("", "a", "b"), rare=digests_of(["c"]))
@@ -113,13 +107,6 @@ def test_texts_among_numbers_are_odd_or_refused():
                 TypeError, match=f"`table` column 'word' holds a {type(cell).__name__}"
             ):
                 found(WORDS, "a", cell, is_strict=is_strict)
-
-
-def test_cells_that_stand_for_no_row_are_not_looked_at():
-    """Categories of a frame that none of its rows has may be anything."""
-    assert found(NUMBERS, "text", 5, "more", used=np.array([0, 3, 0]))[0][1] == 2
-    with pytest.raises(TypeError, match="'number' holds text"):
-        found(NUMBERS, "text", 5, used=np.array([1, 3]))
 
 
 STEPPED = (
@@ -141,51 +128,18 @@ def by_definition(column, x):
     return column.levels.index(x) if x in column.levels else len(column.levels), False
 
 
-def stepped(which, values, num_rows):
-    """Codes and flags of some of `STEPPED`, 9 in the others, and the numbers of values beyond."""
-    codes, beyond = np.full((num_rows, len(STEPPED)), 9), np.full((num_rows, len(STEPPED)), 9)
-    counts = step_codes(step_tables(STEPPED), which, values, codes, beyond)
-    return codes, beyond, counts
-
-
-@pytest.mark.parametrize("which", [[0, 1, 2], [2, 0, 1], [1], [2, 0]])
-@pytest.mark.parametrize("num_rows", [0, 1, 40_000])
-def test_codes_are_those_of_the_definition(which, num_rows):
-    """All of the columns in another order had been written as if they were in the order of the table."""
-    rng = np.random.default_rng(num_rows)
-    values = [rng.choice(CELLS, num_rows) for _ in which]
-    codes, beyond, counts = stepped(which, values, num_rows)
-    for v, column in zip(which, values, strict=True):
-        expected = {x: by_definition(STEPPED[v], x) for x in CELLS[:-1].tolist()}
-        pairs = np.array([expected.get(x, (-1, False)) for x in column.tolist()]).reshape(-1, 2)
-        np.testing.assert_array_equal(codes[:, v], pairs[:, 0])
-        np.testing.assert_array_equal(beyond[:, v], pairs[:, 1])
-        assert counts[which.index(v)] == pairs[:, 1].sum()
-    others = [v for v in range(len(STEPPED)) if v not in which]
-    assert (codes[:, others] == 9).all()
-    assert (beyond[:, others] == 9).all()
-
-
-def test_a_break_belongs_to_the_value_and_not_to_its_neighbours():
+@pytest.mark.parametrize("column", STEPPED, ids=lambda column: column.name)
+def test_codes_are_those_of_the_definition(column):
     """Between a level, or the end of a range, and the next double there is nothing."""
-    columns = BinColumn("b", (1.0,), 0.0, 2.0), LevelColumn("v", "integer", (1, 2))
-    tables, near = (
-        step_tables(columns),
-        [math.nextafter(x, x + sign) for x in (0.0, 1.0, 2.0) for sign in (-1, 0, 1)],
-    )
-    codes = np.empty((9, 2), dtype=int)
-    flags = np.empty((9, 2), dtype=int)
-    step_codes(tables, [0, 1], [np.array(near)] * 2, codes, flags)
-    assert codes.T.tolist() == [[0, 0, 0, 0, 1, 1, 1, 1, 1], [2, 2, 2, 2, 0, 2, 2, 1, 2]]
-    assert flags[:, 0].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 1]
+    steps, ends = steps_of(column), [0.0, 1.0, 2.5, 4.0, -2.0, 3.0, 7.0]
+    near = [math.nextafter(x, x + sign) for x in ends for sign in (-1, 1)]
+    cells = np.array([*CELLS, *(near if column.name != "halves" else [])])
+    places = steps.breaks.searchsorted(cells, side="right")
+    found = zip(steps.codes[places].tolist(), (steps.marks[places] > 0).tolist(), strict=True)
+    assert [*found] == [by_definition(column, x) for x in cells.tolist()]
 
 
 @pytest.mark.parametrize("levels", [("a", 1), (1, LARGEST), (-LARGEST, 0), (math.inf,)])
 def test_levels_that_doubles_cannot_tell_apart_have_no_steps(levels):
-    ordered = tuple(sorted(levels, key=lambda level: (type(level).__name__, level)))
-    tables = step_tables((LevelColumn("odd", "categorical", ordered), STEPPED[0]))
-    assert tables.breaks[0] is None
-    codes = np.full((3, 2), 9)
-    assert step_codes(tables, [1], [np.array([0.5, 3.0, 9.0])], codes).tolist() == [1]
-    assert codes.tolist() == [[9, 0], [9, 2], [9, 2]]
-    assert step_tables((LevelColumn("a", "integer", (LARGEST - 1,)),)).breaks[0] is not None
+    assert steps_of(LevelColumn("odd", "categorical", levels)) is None
+    assert steps_of(LevelColumn("a", "integer", (LARGEST - 1,))) is not None

@@ -47,11 +47,11 @@ def test_changes_make_another_schema():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: ColumnSchema(3), TypeError, "`name` of a column must be text"),
+        (lambda: ColumnSchema(3), TypeError, "`name` of column 3 must be text"),
         (
             lambda: ColumnSchema("a", "odd"),
             ValueError,
-            "`kind` of column 'a' must be one of 'categorical'",
+            "`kind` of column 'a' must be one of None, 'categorical'",
         ),
         (
             lambda: ColumnSchema("a", policy="drop"),
@@ -97,14 +97,14 @@ def test_changes_make_another_schema():
                 [[0.5], [0.7]], names=["a"], given=TableSchema([ColumnSchema("a", "boolean")])
             ),
             ValueError,
-            "kind boolean does not allow",
+            "different ones of kind boolean",
         ),
         (
             lambda: hld.learn_schema(
                 [[0.5], [0.7]], names=["a"], given=TableSchema([ColumnSchema("a", "duration")])
             ),
-            ValueError,
-            "is continuous, and the schema says duration",
+            TypeError,
+            "holds 0.5, expected a duration, as the schema says",
         ),
     ],
 )
@@ -130,7 +130,6 @@ def test_edges_that_are_texts_are_times():
         ("date", "NaT"),
         ("date", "2020"),
         ("time", "x"),
-        (None, ""),
     ):
         with pytest.raises(
             ValueError,
@@ -144,14 +143,13 @@ def test_ends_of_the_range_may_be_any_numbers_and_texts_of_times_as_edges_may():
     assert given == ColumnSchema("a", "continuous", edges=(30.0, 50.5), low=0.0, high=100.0)
     assert (given.column().low, given.column().high) == (0.0, 100.0)
     learned = hld.learn_schema([[1], [40], [60.5]], names=["a"])
-    assert "the training range [0, 60.5]" in learned.replace("a", low=0).encoder().describe()
+    assert "0 .. 60.5 cut at" in learned.replace("a", low=0)["a"].values_text()
     day = ColumnSchema("day", "date", low="2020-01-31", high="01.02.2020")
     assert (day.low, day.high) == (1580428800.0, 1580515200.0)
     for what, value in (
         ("low", "2020-01-31"),
         ("high", 10**400),
         ("low", True),
-        ("high", Decimal("sNaN")),
     ):
         with pytest.raises(
             ValueError, match=f"`{what}` of column 'a' must be a number, or a text of a time where "
@@ -159,40 +157,6 @@ def test_ends_of_the_range_may_be_any_numbers_and_texts_of_times_as_edges_may():
             ColumnSchema("a", "continuous", **{what: value})
     with pytest.raises(ValueError, match=r"`edges` of column 'a' must be numbers, .*, found 1000"):
         ColumnSchema("a", "continuous", edges=(10**400,))
-
-
-@pytest.mark.parametrize(
-    ("kind", "levels"),
-    [
-        ("categorical", ["x", "y"]),
-        ("integer", [1, 2]),
-        ("boolean", [False, True]),
-        ("categorical", [0.5, 1.5]),
-    ],
-)
-def test_levels_may_be_an_array(kind, levels):
-    given = ColumnSchema("a", kind, levels=np.array(levels))
-    assert given == ColumnSchema("a", kind, levels=levels)
-    assert given.column().levels == tuple(levels)
-    assert (
-        TableSchema.from_dict(json.loads(json.dumps(TableSchema([given]).to_dict())))["a"] == given
-    )
-
-
-def test_counts_of_a_schema_are_whole_numbers_of_any_type():
-    """NumPy's could not be written as JSON, -3 of 5 cells were printed as the share -0.6, and text compared with 1."""
-    counted = TableSchema(
-        [ColumnSchema("a", "integer", levels=(1, 2), num_missing=np.int64(3))], num_rows=np.uint8(5)
-    )
-    assert json.loads(json.dumps(counted.to_dict()))["num_rows"] == 5
-    assert TableSchema.from_dict(counted.to_dict()) == counted
-    with pytest.raises(
-        ValueError, match=r"`num_missing` must be a whole number of at least 0 .* found -3"
-    ):
-        ColumnSchema("a", num_missing=-3)
-    for odd in ("3", 1.5, True):
-        with pytest.raises(TypeError, match="`num_missing` must be a whole number"):
-            ColumnSchema("a", num_missing=odd)
 
 
 SCHEMA = {
@@ -249,11 +213,7 @@ def test_a_schema_is_plain_json():
             "`num_rows` must be a whole number of at least 10",
         ),
         ({"columns": [{"name": "a", "missing": -1}]}, "at least 0"),
-        ({"columns": [{"name": "a", "levels": [None]}]}, "must hold text, numbers"),
-        ({"columns": [{"name": "a", "levels": [{"int": "7"}]}]}, "must hold text, numbers"),
-        ({"columns": [{"name": "a", "edges": ["1"]}]}, r"columns\[0\] of .* must be numbers"),
-        ({"columns": [{"name": "a", "edges": [math.nan]}]}, "must be numbers"),
-        ({"columns": [{"name": "a", "low": math.inf}]}, "must be a number"),
+        ({"columns": [{"name": "a", "levels": [1]}]}, r"columns\[0\] of .* needs a `kind` out of"),
         (
             {"columns": [{"name": "a", "edges": {"1": 2}}]},
             r"edges of columns\[0\] .* must be a list",
@@ -271,7 +231,7 @@ def test_a_schema_is_plain_json():
         ),
         (
             {"columns": [{"name": "a", "kind": "integer", "levels": ["x"]}]},
-            "kind integer does not allow",
+            "different ones of kind integer",
         ),
     ],
 )
@@ -346,29 +306,12 @@ def test_levels_that_readers_of_json_round_or_refuse_have_a_form_of_their_own(le
     ],
 )
 def test_levels_of_another_form_are_refused_where_they_are(level):
+    column = {"name": "a", "kind": "categorical", "levels": [level]}
     with pytest.raises(
         ValueError,
         match=r"columns\[0\] of the schema: `levels` of column 'a' must hold text, numbers",
     ):
-        TableSchema.from_dict({**SCHEMA, "columns": [{"name": "a", "levels": [level]}]})
-
-
-def test_every_bit_of_a_number_and_every_digest_comes_back():
-    edges = (-0.0, 5e-324, 0.1, 1 / 3, 2.0**53 + 2)
-    columns = (
-        ColumnSchema("a", "continuous", edges=edges, low=-1e308, high=1.7e308, policy="refuse"),
-        ColumnSchema(
-            "b", "categorical", levels=("x",), rare=bytes(range(8)) + b"\xff" * 8, num_missing=2
-        ),
-    )
-    form = json.loads(json.dumps(TableSchema(columns, 5, False).to_dict()))
-    assert (form["columns"][0]["unseen"], form["columns"][1]["rare"]) == (
-        "refuse",
-        "AAECAwQFBgf//////////w==",
-    )
-    found = TableSchema.from_dict(form)
-    assert found == TableSchema(columns, 5, False)
-    assert [edge.hex() for edge in found["a"].edges] == [edge.hex() for edge in edges]
+        TableSchema.from_dict({**SCHEMA, "columns": [column]})
 
 
 @settings(max_examples=30)
@@ -499,7 +442,7 @@ def test_a_given_range_is_kept_where_edges_are_learned():
             )
             assert (found["a"].low, found["a"].high) == expected
             assert len(found["a"].edges) == 7
-    with pytest.raises(ValueError, match="column 'a' of the encoder has impossible bins"):
+    with pytest.raises(ValueError, match="column 'a' has impossible bins"):
         hld.learn_schema(numbers, given=TableSchema([ColumnSchema("a", "continuous", low=5.0)]))
 
 
@@ -551,16 +494,19 @@ def test_levels_of_a_given_kind_are_those_of_the_rows_or_of_all_where_these_have
         (
             [1.0, math.inf],
             "integer",
-            "column 'a' .* has level inf, which kind integer does not allow",
+            "column 'a' has the levels inf, 1, expected different ones of kind integer",
         ),
-        ([1.0, 1.5], "integer", "column 'a' .* has level 1.5, which kind integer does not allow"),
         ([2**1023, 2**1024], "integer", "column 'a' .*beyond"),
         (
             [None, math.nan],
             "boolean",
-            "`table` column 'a' holds no value, expected some: the schema says boolean",
+            "column 'a' has the levels , expected different ones of kind boolean, at least one",
         ),
-        ([1, 2], "constant", "column 'a' .* has 2 levels, expected one level"),
+        (
+            [1, 2],
+            "constant",
+            "column 'a' has the levels 1, 2, expected different ones of kind constant, one",
+        ),
     ],
 )
 def test_cells_that_a_given_kind_cannot_have_are_named(cells, kind, message):
@@ -597,23 +543,12 @@ def test_holes_are_counted_and_not_what_is_there():
     ("cells", "error", "message"),
     [
         (
-            ["2026-01-01"] * 40,
-            ValueError,
-            "holds a single date, expected two and more to cut between: give `edges`",
-        ),
-        (
-            [datetime.date(2026, 1, 1), None],
-            ValueError,
-            "holds a single date, expected two and more to cut between",
-        ),
-        (
             ["2026-01-01", "2026-01-02", "unknown"],
             TypeError,
             "holds 'unknown', expected a date, as the schema says",
         ),
         ([datetime.date(2026, 1, 1), 3], TypeError, "holds 3, expected a date, as the schema says"),
-        (["a", "b"], TypeError, "holds 'a', expected a date, as the schema says"),
-        ([1, 2], ValueError, "is continuous, and the schema says date"),
+        ([1, 2], TypeError, "holds 1, expected a date, as the schema says"),
     ],
 )
 def test_columns_that_the_schema_calls_dates_are_not_asked_for_numbers(cells, error, message):

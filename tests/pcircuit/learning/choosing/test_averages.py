@@ -44,17 +44,6 @@ def test_cuts_are_taken_where_the_dependences_turn(rng):
     assert log_likelihood(cut.model, held).mean() == cut.validation_log_likelihood
 
 
-def test_there_are_no_kernels_where_the_probabilities_of_one_take_too_much(rng, monkeypatch):
-    """Ten categories of five columns beside room for nine."""
-    search = LearnSearch(
-        num_latents=[2], pseudocounts=[0.1], num_trees=2, num_epochs=10, num_points=0, num_parts=()
-    )
-    for most, expected in ((10, True), (9, False)):
-        monkeypatch.setattr("pcircuit.learning.choosing.averages.MOST_LOGITS", most)
-        trials = learn(switched(rng, 40), num_categories=2, search=search).trials
-        assert any(trial.name == "kernels" for trial in trials) == expected
-
-
 def test_words_have_a_continuous_mixture_though_all_its_epochs_cost_too_much(rng):
     """Rows of one continuous taste: trees have taken most of the work, so that a few epochs are left for one member."""
     rows = (rng.random((700, 12)) < 1 / (1 + np.exp(-1.5 * rng.normal(size=(700, 1))))).astype(
@@ -153,29 +142,6 @@ def test_members_keep_to_all_limits(rng):
         assert work_done(learned.trials, rows) <= limits.get("max_work", done)
         assert learned.mixture.num_parameters <= limits.get("max_parameters", np.inf)
     assert largest_number(free) == 12
-
-
-def test_a_way_alone_keeps_to_the_parameters(rng):
-    """One continuous taste: two mixtures over it, of 256 points of 16 columns, have 2 x 256 x 33 parameters."""
-    rows = (rng.random((700, 16)) < 1 / (1 + np.exp(-2 * rng.normal(size=(700, 1))))).astype(
-        np.int8
-    )
-    fixed = {
-        "num_latents": [1],
-        "pseudocounts": [0.1],
-        "num_trees": 2,
-        "num_epochs": 8,
-        "num_parts": (),
-        "bandwidths": (),
-        "joint": False,
-    }
-    for most, expected in ((2 * 256 * 33, True), (2 * 256 * 33 - 1, False)):
-        learned = learn(rows[:500], rows[500:], search=LearnSearch(max_parameters=most, **fixed))
-        assert any(trial.name.startswith("continuous") for trial in learned.trials) == expected
-        assert (
-            learned.mixture is None
-            or learned.mixture.num_parameters <= most + 2 * learned.circuit.num_parameters
-        )
 
 
 def largest_number(learned):

@@ -31,15 +31,6 @@ def judged(model, rows):
     return log_likelihood(model, rows.held).mean()
 
 
-def test_different_rows_and_how_often_each_occurs():
-    rows, counts = fits.merged(np.array([[1, -1], [0, 2], [1, -1], [1, -1]]))
-    assert {tuple(row): count for row, count in zip(rows.tolist(), counts, strict=True)} == {
-        (1, -1): 3.0,
-        (0, 2): 1.0,
-    }
-    assert counts.dtype == np.float64
-
-
 def test_the_curve_is_that_of_em_and_the_model_that_of_its_best_look(seen):
     start = hclt(seen.table, SIZE.num_latents, 2, rng=1, tree=CHAIN)
     model, trial = fits.fitted_from(

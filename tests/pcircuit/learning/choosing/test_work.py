@@ -196,17 +196,7 @@ def test_points_of_continuous_mixtures_fit_rows_and_memory(most, rows, categorie
     assert [way.num_points for way in found] == [expected] * (expected > 0)
 
 
-@pytest.mark.parametrize(
-    ("most", "expected"),
-    [
-        (1e300, 8192),
-        (2 * 8192 * 61, 8192),
-        (2 * 8192 * 61 - 1, 4096),
-        (2 * 256 * 61, 256),
-        (2 * 256 * 61 - 1, 0),
-        (1, 0),
-    ],
-)
+@pytest.mark.parametrize(("most", "expected"), [(2 * 8192 * 61, 8192), (2 * 256 * 61 - 1, 0)])
 def test_two_continuous_mixtures_have_no_more_parameters_than_there_may_be(most, expected):
     """Twenty columns of three categories: 60 probabilities and a weight for each point."""
     table = np.zeros((9000, 20), dtype=np.int8)

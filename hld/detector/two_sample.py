@@ -11,14 +11,11 @@ distribution.  Several metrics are combined by the harmonic mean of their ranks 
 for all divisions, so the combination is exact, too.  No vector is computed twice: d_b^2 needs sums over n_A rows only.
 
 *Summaries.* Where rows stay at their sites and only sums are available, the law of a weighted sum of chi-squares is
-used: the covariance of a row is that of the reference, scaled in each metric to the trace that the two batches show
-(`Spread`), and that of the difference is S (1/n_A + 1/n_B).  It is right in the limit of many rows, provided that the
-reference has the right shape of the covariance, as it has where both batches are nearly as learned.  Where both
-together are not (at the level `FOREIGN`), their own spread bounds the p-value: by the law with the cumulants of the
-covariance of all their rows, as far as sketches tell them (`hld.testing.summaries.summing`), so that less is found.  Of
-batches of one size the sum and the difference of the means are uncorrelated, so that to look at the one first does
-not favour the other.  P-values may be too small for fewer than some ten rows, by which the scale is hardly known, and
-where nothing tells the spread: with the circuit as reference.  Rows have none of these limits.
+used, with the cumulants of the covariance of all rows of both batches, as far as sketches tell them
+(`hld.testing.summaries.summing`): on average a little too large, so that p-values are, too.  Several metrics are
+combined by the law of the harmonic mean under the reference.  With the circuit as reference nothing tells the spread,
+and the covariance is that of the circuit: right where both batches are nearly as learned.  P-values may be too small
+for fewer than some ten rows.  Rows have none of these limits.
 
 References
 ----------
@@ -27,15 +24,16 @@ Biology 9, article 39.
 """
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import pcircuit
+from hld.answers.for_programs import plain_json
 from hld.answers.table_facts import test_rows
 from hld.detector.detector import HLDDetector
-from hld.laws.joint import JointNull, covariance_factor, harmonic_mean, joint_law
+from hld.laws.joint import covariance_factor, harmonic_mean, joint_law
 from hld.laws.limit_law import limit_law
 from hld.laws.ranks.monte_carlo import TIE
 from hld.references.circuit import CircuitReference
@@ -46,23 +44,13 @@ from hld.tables.column_names import table_called
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summaries.summary import BatchSummary
 from hld.testing.summaries.summing import check_possible, detector_fingerprint, pooled_by_spread
-from hld.testing.summed_batch import judge_summary
 from hld.testing.verdict import LEAST_PVALUE
 from pcircuit.arguments import check_fraction, check_generator, check_whole_number
 from pcircuit.evidence import checked, is_missing
 
 METRICS = ("euclidean", "standardized", "whitened")
-_DEPENDENT = (
-    "as rows depend on one another, but the two batches are compared as if they did not: a small p-value may "
-    "be what ordinary batches differ by"
-)
-CAUTIONS = {  # by how a model was fitted
-    "groups": f"`groups`, {_DEPENDENT}",
-    "time": f"`order`='time', {_DEPENDENT}",
-    "covariates": "`covariates`, which may move, but the two batches are compared whole, and differ when they do",
-}
+FITTED_WITH = {"groups": "`groups`", "time": "`order`='time'", "covariates": "`covariates`"}
 BLOCK = 200  # divisions at a time
-FOREIGN = 0.05  # level at which two summaries together are taken not to be as learned
 
 
 @dataclass(frozen=True)
@@ -100,14 +88,10 @@ class TwoSampleResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields under their names as plain values, ready for JSON: a new dict, with lists for tuples."""
-        return {
-            **vars(self),
-            "metrics": list(self.metrics),
-            "pvalues": list(self.pvalues),
-            "num_rows": list(self.num_rows),
-        }
+        found: dict[str, Any] = plain_json(vars(self))
+        return found
 
-    def __str__(self) -> Any:
+    def __str__(self) -> str:
         verdict = "the batches differ" if self.reject else "no difference"
         return (
             f"{verdict}: p = {self.pvalue:.3g} at level {self.alpha:g}, {self.num_rows[0]} and {self.num_rows[1]} "
@@ -172,9 +156,14 @@ def two_sample(
     alpha, rng = check_fraction(alpha, "alpha"), check_generator(rng)
     B = check_whole_number(num_permutations, "num_permutations", 1)
     test = test_of(model)
-    caution = CAUTIONS.get(getattr(getattr(model, "judge_", None), "kind", ""))
-    if caution is not None:
-        warnings.warn(f"`model` was fitted with {caution}", UserWarning, stacklevel=2)
+    kind = getattr(getattr(model, "judge_", None), "kind", None)
+    if kind in FITTED_WITH:
+        warnings.warn(
+            f"`model` was fitted with {FITTED_WITH[kind]}, but the two batches are compared whole, as independent "
+            "rows: a small p-value may be what ordinary batches differ by",
+            UserWarning,
+            stacklevel=2,
+        )
     if isinstance(first, BatchSummary) or isinstance(second, BatchSummary):
         return _by_law(model, test, first, second, alpha)
     parts = [codes_of(model, test, first, "first", 5), codes_of(model, test, second, "second", 6)]
@@ -182,30 +171,20 @@ def two_sample(
     every, (n, m) = np.concatenate(vectors), map(len, vectors)
     magnitudes = test.vectors.magnitudes(np.abs(every + test.mean).max(axis=0))
     every -= every[0]  # which no difference sees: sums of rows that are all alike are exact
-    metrics = test.calibration.metrics
+    metrics, k = test.calibration.metrics, len(test.nodes)
     squared = _beyond_rounding(metrics, _divisions(metrics, every, n, B, rng), magnitudes)
-    ranks = np.stack(
-        [1.0 + B - np.searchsorted(np.sort(column), column * (1 - TIE)) for column in squared.T],
-        axis=1,
-    )
-    each = ranks / (1 + B)
+    each = np.empty(squared.shape)
+    for i, column in enumerate(squared.T):
+        smaller = np.searchsorted(np.sort(column), column * (1 - TIE))
+        each[:, i] = (1.0 + B - smaller) / (1 + B)
     together = harmonic_mean(each)
     value = float((together <= together[0] * (1 + 1e-12)).mean())
-    k = len(test.nodes)
-    gap = (
-        (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k],
-        every.var(axis=0, ddof=1)[:k].sum(),
-    )
-    effect = _effect(*gap, n, m) if squared[0].any() else 0.0
+    delta = (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k]
+    is_equal = not squared[0].any()
+    effect = 0.0 if is_equal else _effect(delta, every.var(axis=0, ddof=1)[:k].sum(), n, m)
+    pvalues = tuple(each[0].tolist())
     return TwoSampleResult(
-        value,
-        value <= alpha,
-        alpha,
-        effect,
-        test.metric_names,
-        tuple(map(float, each[0])),
-        (n, m),
-        "permutation",
+        value, value <= alpha, alpha, effect, test.metric_names, pvalues, (n, m), "permutation"
     )
 
 
@@ -228,11 +207,9 @@ test_of.__test__ = False  # type: ignore[attr-defined]  # its name must not make
 
 
 def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np.ndarray:
-    """(n, V) codes of a batch: by default a row that has holes is filled by draws from the circuit.
+    """(n, V) codes of a batch, whose holes are filled by draws from the circuit.
 
     All rows of both batches are filled by one rule, so they stay exchangeable.
-
-    Returns (n, V).
     """
     if isinstance(model, HLDDetector):
         with table_called(name):
@@ -284,52 +261,38 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
     own = test.fingerprint
     if isinstance(model, HLDDetector):
         own = detector_fingerprint(own, model.schema_)
+    metrics, kept = test.calibration.metrics, test.calibration.kept
     for one, name in ((first, "first"), (second, "second")):
         _check_summary(one, name, own)
-        check_possible(test.vectors, test.calibration.metrics, one, name)
-    parts, sizes = test.calibration, (first.num_rows, second.num_rows)
+        check_possible(test.vectors, metrics, one, name)
     if len(test.mean) > MAX_FULL_SPECTRUM:
         raise ValueError(
             f"`first` and `second` can be compared as summaries for at most {MAX_FULL_SPECTRUM} nodes"
         )
-    row = (
-        parts.kept.covariance
-        if parts.kept is not None
-        else CircuitReference(test.circuit, test.nodes, test.mean).covariance()
-    )
-    rate = 1 / sizes[0] + 1 / sizes[1]
-    delta, laws, squared = first.means - second.means, [], []
-    for i, metric in enumerate(parts.metrics):
-        seen = through(metric, row)
-        scale = _stretch(i, metric, (first, second), test.mean, seen.trace)
-        laws.append(limit_law(through(metric, row * scale * rate)))
-        squared.append(float(metric.squared(delta)))
+    if kept is not None:
+        row = kept.covariance
+    else:
+        row = CircuitReference(test.circuit, test.nodes, test.mean).covariance()
+    n, m = sizes = first.num_rows, second.num_rows
+    delta, k = first.means - second.means, len(test.nodes)
     magnitudes = test.vectors.magnitudes(np.maximum(np.abs(first.means), np.abs(second.means)))
-    beyond = _beyond_rounding(parts.metrics, np.array(squared), magnitudes, max(sizes))
-    null = (
-        laws[0]
-        if len(laws) == 1
-        else JointNull(
-            tuple(laws),
-            joint_law(
-                covariance_factor(row),
-                parts.metrics,
-                np.random.default_rng([test.settings.seed, 6]),
-            ),
-        )
-    )
-    found, k = null.pvalue(beyond, 1), len(test.nodes)
+    squared = np.array([float(metric.squared(delta)) for metric in metrics])
+    squared = _beyond_rounding(metrics, squared, magnitudes, max(sizes))
     if first.spread is not None and second.spread is not None and min(sizes) > 1:
-        both = judge_summary(test, replace(first + second, model=test.fingerprint), FOREIGN)
-        if both.reject:  # the reference has another shape of the covariance
-            allowed = pooled_by_spread(parts.metrics, (first, second), test.mean, beyond)
-            found = null.of_pvalues(tuple(map(max, found.each, allowed)), 1)
-    effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes)
-    value, *each = (
-        max(float(p), LEAST_PVALUE) for p in (found.value, *found.each)
-    )  # rows that are all alike have 0
+        pooled = pooled_by_spread(metrics, (first, second), test.mean, squared)
+        each = tuple(np.where(squared > 0, pooled, 1.0).tolist())
+    else:
+        laws = [limit_law(through(metric, row * (1 / n + 1 / m))) for metric in metrics]
+        each = tuple(law.pvalue(squared[i : i + 1], 1).value for i, law in enumerate(laws))
+    each = tuple(max(float(p), LEAST_PVALUE) for p in each)  # rows that are all alike have 0
+    value = each[0]
+    if len(each) > 1:
+        rng = np.random.default_rng([test.settings.seed, 6])
+        law = joint_law(covariance_factor(row), metrics, rng)
+        value = max(float(law.tail(float(harmonic_mean(np.array(each))))), LEAST_PVALUE)
+    effect = _effect(delta[:k], float(np.trace(row[:k, :k])), n, m)
     return TwoSampleResult(
-        value, value <= alpha, alpha, effect, test.metric_names, tuple(each), sizes, "exact"
+        value, value <= alpha, alpha, effect, test.metric_names, each, sizes, "exact"
     )
 
 
@@ -344,24 +307,8 @@ def _check_summary(one: Any, name: str, model: str) -> None:
             f"`{name}` is for the model {one.model[:8]}, expected {model[:8]}: two summaries are compared "
             "by the model that both were made with"
         )
-    if not one.num_rows:
-        raise ValueError(f"`{name}` is a summary of no rows: at least one is needed")
-    if not one.is_whole:
+    if not one.num_rows or not one.is_whole:
         raise ValueError(
-            f"`{name}` is a summary of rows with holes, of which the law of two summaries knows nothing: "
+            f"`{name}` is a summary of no rows, or of rows with holes, of which the law knows nothing: "
             "give both batches as rows, or summaries of their rows without missing cells"
         )
-
-
-def _stretch(i: Any, metric: Any, batches: Any, mean: Any, trace: Any) -> float:
-    """How much wider the rows of the batches are in a metric than the reference; 1 where that is not known."""
-    if any(one.spread is None for one in batches) or not trace > 0:
-        return 1.0
-    total = sum(one.num_rows for one in batches)
-    if total <= 2:
-        return 1.0
-    within = sum(
-        one.spread.squares[i] - one.num_rows * float(metric.squared(one.means - mean))
-        for one in batches
-    )
-    return max(within / (total - 2) / trace, 0.0)

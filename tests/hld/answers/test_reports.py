@@ -10,17 +10,20 @@ from pages import check_nesting, facts, table_rows
 
 import hld
 from hld.answers.pair_shifts import PairShift
-from hld.answers.reports.batch_report import (
+from hld.answers.reports import (
     MOST_CARDS,
+    MOST_ROWS,
     PLAIN,
     _pairs,
     _verdict,
+    audit_report,
     batch_report,
+    heat_tables,
+    picture,
+    segments_report,
 )
-from hld.answers.reports.page import heat_tables
-from hld.answers.reports.segments_report import MOST_ROWS, audit_report, picture, segments_report
 from hld.answers.segments import SegmentsResult
-from hld.detector.comparing.audit import AuditResult, AuditRow
+from hld.detector.audit import AuditResult, AuditRow
 from hld.witnesses.metrics.named import METRICS
 
 HEAD = ["test", "p-value", "part of the level"]
@@ -45,11 +48,9 @@ def test_columns_beyond_those_with_a_picture_are_counted_and_not_said_to_be_calm
         num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19
     ).fit(training)
     text = batch_report(detector, detector.test(training[:100] * 0))
-    assert f"<p>{MOST_CARDS + 2} of {MOST_CARDS + 2} columns moved." in text
-    cards, every = text.split("<h2>Every column</h2>")
-    assert cards.count('class="histogram"') == MOST_CARDS
-    assert every.count('class="histogram"') == MOST_CARDS + 2
-    assert f"{MOST_CARDS + 2} columns; open one" in every
+    assert f"<p>{MOST_CARDS + 2} of {MOST_CARDS + 2} columns moved (p-values" in text
+    assert text.count("<details open><summary class='moved'>") == MOST_CARDS
+    assert text.count('class="histogram"') == MOST_CARDS + 2
 
 
 def test_pairs_beyond_those_with_a_picture_are_counted():
@@ -80,10 +81,9 @@ def test_the_p_value_on_top_shows_on_which_side_of_the_level_it_is():
         effect=0.0,
         context=None,
     )
-    assert "<dd>0.05004</dd>" in _verdict(result, "batch", "model")
-    assert "<dd>&lt; 1e-300</dd>" in _verdict(
-        SimpleNamespace(**vars(result) | {"pvalue": 0.0}), "batch", "model"
-    )
+    assert "<dd>0.05004</dd>" in _verdict(result, "batch")
+    least = SimpleNamespace(**vars(result) | {"pvalue": 0.0})
+    assert "<dd>&lt; 1e-300</dd>" in _verdict(least, "batch")
 
 
 def test_a_column_too_many_has_a_line_and_no_empty_table():
@@ -93,10 +93,7 @@ def test_a_column_too_many_has_a_line_and_no_empty_table():
     ).fit(training)
     text = batch_report(detector, detector.test({"x": [0], "y": [1], "z": [5]}))
     said = text.partition("<h2>Data quality</h2>")[2].partition("<h2>")[0]
-    assert re.sub(r"</?p>", "|", said.strip()) == (
-        "|No cell is missing, of an unknown level, or out of the range that training showed.|"
-        "|Column &#x27;z&#x27; was not in training: ignored.|"
-    )
+    assert said.strip() == "<pre>column &#x27;z&#x27; was not in training: ignored</pre>"
     assert re.search(r"# hld [^<]*, 1 row<", text)
 
 
@@ -186,94 +183,13 @@ def test_no_shift_is_calm_and_long_tables_say_what_is_listed():
     assert len(marks(text)) == m
 
 
-def test_labels_that_are_no_days_have_a_mark_each_in_their_order():
+def test_labels_have_a_mark_each_in_their_order():
     text = picture(result(["b", '"a"', "2026-13-01"], [0.01, 0.5, 1e-320]))
-    assert 'class="calendar"' not in text
     assert marks(text) == [
         (True, "b: adjusted p = 0.01, 1000 rows"),
         (False, '"a": adjusted p = 0.5, 1001 rows'),
         (True, "2026-13-01: adjusted p < 1e-300, 1002 rows"),
     ]
-
-
-def test_days_are_in_a_row_for_each_month_at_their_place():
-    days = ["2024-12-31", "2024-02-29", "2025-02-01", "2024-02-05"]
-    text = picture(result(days, [0.01, 0.5, 0.5, 0.02]))
-    check_nesting(text)
-    rows = [
-        (
-            month,
-            [
-                day
-                for day, cell in enumerate(re.findall(r"<td>(.*?)</td>", cells), 1)
-                if marks(cell)
-            ],
-        )
-        for month, cells in re.findall(r'<th scope="row">([\d-]+)</th>(.*?)</tr>', text)
-    ]
-    assert rows == [("2024-02", [5, 29]), ("2024-12", [31]), ("2025-02", [1])]
-    assert [said[:10] for _, said in marks(text)] == sorted(days)
-    assert [said[:10] for shift, said in marks(text) if shift] == ["2024-02-05", "2024-12-31"]
-
-
-@pytest.mark.parametrize(
-    "label", ["2026-W10-1", "20260307", "2026-3-7", "2026-03-07 12", "2026-02-30", "(missing)"]
-)
-def test_one_label_that_is_no_day_makes_marks_of_all(label):
-    """Python 3.11 reads weeks as days: Monday of week 10 had taken the place of 2026-03-02."""
-    text = picture(result(["2026-03-02", label], [0.5, 0.5]))
-    assert [said.partition(":")[0] for _, said in marks(text)] == ["2026-03-02", label]
-    assert 'class="calendar"' not in text
-
-
-def test_p_values_have_digits_enough_to_show_on_which_side_of_the_level_they_are():
-    text = segments_report(None, result(["a", "b"], [0.05004, 0.2]))
-    assert facts(text)["smallest adjusted p"] == "0.05004"
-    assert [row[3] for row in table_rows(text)[1:]] == ["0.05004", "0.2"]
-    assert marks(text)[0] == (False, "a: adjusted p = 0.05004, 1000 rows")
-    closer = SegmentsResult(
-        "day",
-        ("a",),
-        np.array([9]),
-        (
-            SimpleNamespace(
-                effect=0.1, context=None, columns=(), pairs=(), alpha=0.05, largest_dependence=None
-            ),
-        ),
-        np.array([0.01]),
-        np.array([0.03336]),
-        np.array([True]),
-        0.033361,
-        "bh",
-    )
-    assert "adjusted p = 0.03336  9 rows" in str(closer)
-
-
-def test_a_segment_of_one_row_is_not_said_to_have_rows():
-    found = SegmentsResult(
-        "day",
-        ("a", "b"),
-        np.array([1, 2]),
-        (
-            SimpleNamespace(
-                effect=0.1, context=None, columns=(), pairs=(), alpha=0.05, largest_dependence=None
-            ),
-        )
-        * 2,
-        np.array([0.01] * 2),
-        np.array([0.01] * 2),
-        np.array([True] * 2),
-        0.05,
-        "bh",
-    )
-    assert [said.split(", ")[1] for _, said in marks(picture(found))] == ["1 row", "2 rows"]
-    assert ["1 row  effect" in line for line in str(found).splitlines()[1:]] == [True, False]
-
-
-def test_a_segment_of_empty_text_has_a_name():
-    text = segments_report(None, result(["", "b"], [0.01, 0.5]))
-    assert [row[0] for row in table_rows(text)[1:]] == ["''", "b"]
-    assert marks(text)[0][1] == "'': adjusted p = 0.01, 1000 rows"
 
 
 def row(name, situation, alarms, batches=100, is_reused=False):
@@ -314,7 +230,7 @@ def test_each_detector_has_a_table_of_its_rows_and_what_is_to_be_known_of_them()
     parts = text.split("<h2>")[1:4]
     assert [part.partition("</h2>")[0] for part in parts] == [
         "good: keeps its level",
-        "&lt;bad&gt;: alarms too often, or these rows differ from those that it learned",
+        "&lt;bad&gt;: alarms too often",
         "unknown: its level is not told by random rows",
     ]
     header = ["batches", "rows each", "alarms", "share", "interval", "share rows"]
@@ -355,20 +271,3 @@ def test_shares_of_pairs_are_two_tables_the_darkest_cell_that_of_most_rows():
     shades = [float(shade) for shade in re.findall(r"var\(--heat\),([\d.]+)", text)]
     shares = np.concatenate([pair.expected_table.ravel(), pair.observed_table.ravel()])
     np.testing.assert_allclose(shades, shares / 0.8 / 2, atol=5.1e-4)
-
-
-def test_a_pair_without_rows_has_no_shade():
-    none = np.zeros((1, 1))
-    text = heat_tables(
-        SimpleNamespace(labels=(("a",), ("b",)), expected_table=none, observed_table=none)
-    )
-    assert re.findall(r"var\(--heat\),([\d.]+)", text) == ["0.000", "0.000"]
-
-
-def test_a_level_of_empty_text_heads_its_cells():
-    table = np.full((2, 1), 0.5)
-    text = heat_tables(
-        SimpleNamespace(labels=(("", "a"), (" ",)), expected_table=table, observed_table=table)
-    )
-    assert re.findall('<th scope="row">(.*?)</th>', text)[:2] == ["&#x27;&#x27;", "a"]
-    assert re.findall('<th scope="col">(.*?)</th>', text)[0] == "&#x27; &#x27;"

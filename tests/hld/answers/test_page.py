@@ -13,16 +13,14 @@ from pages import check_nesting, facts, table_rows
 
 import hld
 import pcircuit
-from hld.answers.reports import page
-from hld.answers.reports.batch_report import batch_report
-from hld.answers.reports.page import STYLE
-from hld.answers.reports.segments_report import segments_report
+from hld.answers import reports
+from hld.answers.reports import batch_report, segments_report
 
 EVIL = "<script>alert('1')</script>\"&\x1b[31m"
 
 
 def test_a_page_holds_its_sections_and_may_fetch_and_run_nothing():
-    text = page.page(EVIL, ["<p>one</p>", "", "<p>two</p>"])
+    text = reports.page(EVIL, ["<p>one</p>", "", "<p>two</p>"])
     check_nesting(text)
     assert "<p>one</p>\n\n<p>two</p>" in text
     assert html.unescape(re.search(r"<title>(.*?)</title>", text)[1]) == EVIL.replace(
@@ -42,26 +40,27 @@ def test_a_page_holds_its_sections_and_may_fetch_and_run_nothing():
     assert text.index("Content-Security-Policy") < text.index("<style>")
 
 
-def test_names_and_values_of_facts_are_escaped():
-    text = page.facts([(EVIL, EVIL), ("rows", "1,000")])
+def test_names_and_values_of_the_verdict_are_escaped():
+    text = reports.verdict(EVIL, EVIL, True, [EVIL], {EVIL: EVIL, "rows": "1,000"})
     check_nesting(text)
     shown = EVIL.replace("\x1b", r"\x1b")
     assert facts(text) == {shown: shown, "rows": "1,000"}
+    assert html.unescape(re.sub(r"<[^>]*>", "", text)).count(shown) == 5
 
 
 def test_the_first_cell_of_a_row_is_its_heading_and_a_table_may_be_empty():
-    text = page.table(("name", "p"), [(EVIL, "0.1"), ("b", "0.2")])
+    text = reports.table(("name", "p"), [(EVIL, "0.1"), ("b", "0.2")])
     check_nesting(text)
     assert table_rows(text) == [["name", "p"], [EVIL.replace("\x1b", r"\x1b"), "0.1"], ["b", "0.2"]]
     assert re.findall(r'<th scope="(\w+)"', text) == ["col", "col", "row", "row"]
-    assert table_rows(page.table(("name", "p"), [])) == [["name", "p"]]
+    assert table_rows(reports.table(("name", "p"), [])) == [["name", "p"]]
 
 
 @pytest.mark.parametrize(
     ("digest", "last"), [("ab12", "# SHA-256 of the model file: ab12"), (None, None)]
 )
 def test_what_gives_the_numbers_again_is_a_line_each(digest, last):
-    text = page.reproduction(["hld test 'a & b'", EVIL], ", null exact", digest)
+    text = reports.reproduction(["hld test 'a & b'", EVIL], ", null exact", digest)
     check_nesting(text)
     lines = html.unescape(re.search(r"<pre>(.*)</pre>", text, re.DOTALL)[1]).split("\n")
     assert lines == [
@@ -72,16 +71,12 @@ def test_what_gives_the_numbers_again_is_a_line_each(digest, last):
     ]
 
 
-def test_lines_are_kept_and_each_is_escaped():
-    assert page.escaped_lines("a<\n\x07b\n") == "a&lt;\n\\x07b\n"
-
-
 def test_a_file_is_written_whole_in_utf_8_or_stays_as_it_was(tmp_path):
     path = tmp_path / "page.html"
-    page.write_page("größer → \U0001f600", str(path))
+    reports.write_page("größer → \U0001f600", str(path))
     assert path.read_bytes().decode("utf-8") == "größer → \U0001f600"
     with pytest.raises(UnicodeEncodeError):
-        page.write_page("\ud800", str(path))
+        reports.write_page("\ud800", str(path))
     assert path.read_bytes().decode("utf-8") == "größer → \U0001f600"
     assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
 
@@ -155,18 +150,6 @@ def test_pages_hold_no_foreign_code_and_fetch_nothing(pages, name):
     assert not re.search(r"url\(|@import|https?://", text)
 
 
-def test_pages_say_what_was_found(pages):
-    assert "<h1>Shift found</h1>" in pages["shift"]
-    assert "Dependence" in pages["shift"]
-    assert "level not seen in training" in pages["shift"]
-    assert "<h1>No shift found</h1>" in pages["calm"]
-    assert "What was tested" in pages["calm"]
-    assert "3 segments shifted" in pages["labels"] or "of 3 segments" in pages["labels"]
-    assert 'class="calendar"' in pages["segments"]
-    assert "print" in STYLE
-    assert "prefers-color-scheme: dark" in STYLE
-
-
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 @pytest.mark.parametrize(
     ("name", "width", "scheme"),
@@ -203,16 +186,3 @@ def seen(page, width, scheme, folder):
         check=True,
     )
     return json.loads(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1].replace("&gt;", ">"))
-
-
-@pytest.mark.parametrize(("num_columns", "others"), [(6, ""), (8, " and 2 more")])
-def test_six_columns_that_moved_are_named_and_the_others_counted(num_columns, others):
-    rng, names = np.random.default_rng(0), list("abcdefgh")[:num_columns]
-    training = pd.DataFrame({name: rng.integers(2, size=300) for name in names})
-    detector = hld.HLDDetector(
-        num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19
-    ).fit(training)
-    text = batch_report(detector, detector.test(training[:100] * 0))
-    listed, more = re.search(r"learned\. Moved: (\w(?:, \w)*)(.*?)\.</p>", text).groups()
-    named = listed.split(", ")
-    assert (len(set(named)), set(named) <= set(names), more) == (6, True, others)
