@@ -246,7 +246,6 @@ def calibration_parts(calibration: Calibration) -> tuple[dict[str, Any], dict[st
         arrays |= {
             "feature.places": calibration.features.places,
             "feature.factors": calibration.features.factors,
-            "feature.scores": calibration.mean_score,
         }
     if calibration.kept is not None:
         scalars["kept"], own_arrays = calibration.kept.to_parts()
@@ -262,10 +261,9 @@ def read_calibration(
     m = len(nodes)
     if not m or nodes[0] < 0 or nodes[-1] >= circuit.num_nodes or (np.diff(nodes) <= 0).any():
         raise ValueError("the nodes of the test must ascend, and be nodes of the circuit")
-    features, scores, size = None, None, m
+    features, size = None, m
     if "feature.places" in arrays:
         features = _read_features(circuit, arrays)
-        scores = bounded_array(arrays, "feature.scores", (circuit.num_parameters,), 1.0)
         size += features.num_features
     mean = bounded_array(arrays, "mean", (size,), RowVectors(circuit, nodes, features).bounds)
     stds = finite_array(arrays, "stds", (size,))
@@ -286,7 +284,7 @@ def read_calibration(
         own = under_prefix("kept.", arrays)
         kept = KeptRows.from_parts(scalars["kept"], own, size, len(metrics))
         kept.check_fits(stds, null.laws)
-    return Calibration(nodes, mean, stds, metrics, null, kept, features, scores)
+    return Calibration(nodes, mean, stds, metrics, null, kept, features)
 
 
 def _read_features(circuit: pcircuit.Circuit, arrays: dict[str, Any]) -> ScoreFeatures:

@@ -11,7 +11,6 @@ image has F S F^T, and the null distribution of d needs nothing else.  A map is 
 `Scaled`      F = diag(w)                                              m numbers
 `Stretched`   F = r (I - V V^T) + V diag(f) V^T, V^T V = I             k m numbers, k directions
 `SparseRows`  rows with at most w entries other than zero              l w numbers
-`DenseRows`   any l rows                                               l m numbers
 ============  =======================================================  ==========================
 
 Each carries the name of its metric, and is stored in a file field by field.
@@ -224,31 +223,7 @@ class SparseRows(LinearMap):
         return _length((np.abs(self.coefficients) * sizes[self.index]).sum(axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class DenseRows(LinearMap):
-    """Any F; shapes matrix (l, m)."""
-
-    matrix: np.ndarray
-
-    @property
-    def width(self) -> Any:  # type: ignore[override]
-        """m."""
-        return self.matrix.shape[1]
-
-    def apply(self, rows: np.ndarray) -> np.ndarray:
-        """F z."""
-        return rows @ self.matrix.T
-
-    def adjoint(self, images: np.ndarray) -> np.ndarray:
-        """F^T y."""
-        return images @ self.matrix
-
-    def reach(self, sizes: Any) -> Any:
-        """||F| s|."""
-        return _length(np.abs(self.matrix) @ sizes)
-
-
-FORMS = {form.__name__: form for form in (Scaled, Stretched, SparseRows, DenseRows)}
+FORMS = {form.__name__: form for form in (Scaled, Stretched, SparseRows)}
 
 
 def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> LinearMap:

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.features.score_features import ScoreFeatures
 from pcircuit.evidence import checked, is_missing
+from pcircuit.inference.densities import log_bounds
 from pcircuit.inference.scores import score_of_flows
 from pcircuit.io.archive import finite_array
 from pcircuit.moments.rounding import rounding_errors
@@ -57,26 +58,12 @@ class RowVectors:
     @cached_property
     def ranges(self) -> np.ndarray:
         """(size,) by how much, at most, each number of two rows differs: all others of a row are at their largest."""
-        largest: list[np.ndarray] = []
-        shown: list[np.ndarray] = []
+        largest = np.exp(log_bounds(self.circuit))
         for r, region in enumerate(self.circuit.regions):
-            if region.is_input:
-                shown.append(np.exp(region.leaves.log_bound()))
-                largest.append(np.ptp(region.probs, axis=1) if region.num_categories else shown[-1])
-                continue
-            factors = [
-                shown[c][units]
-                for c, units in zip(self.circuit.vtree.children(r), region.products.T, strict=True)
-            ]
-            products = np.prod(factors, axis=0)
-            shown.append(region.weights @ products)
-            largest.append(np.concatenate([products, shown[-1]]))
-        likelihoods = np.concatenate(largest)[self.nodes]
-        return (
-            likelihoods
-            if self.features is None
-            else np.append(likelihoods, 2 * self.features.bounds)
-        )
+            if region.is_input and region.num_categories:
+                largest[self.circuit.nodes.region == r] = np.ptp(region.probs, axis=1)
+        ranges = largest[self.nodes]
+        return ranges if self.features is None else np.append(ranges, 2 * self.features.bounds)
 
     def rows(self, data: np.ndarray) -> np.ndarray:
         """(n, size) vectors of rows (n, V)."""
@@ -91,13 +78,14 @@ class RowVectors:
             some[:, m:] = self.features.of_rows(self.circuit, rows)
         return vectors
 
-    def mean(self, data: np.ndarray, mean_score: Any = None) -> np.ndarray:
-        """(size,) their mean over the rows, in two passes; the mean score (P,) may be known."""
+    def mean(self, data: np.ndarray) -> np.ndarray:
+        """(size,) their mean over the rows, in two passes."""
         likelihoods = pcircuit.mean_node_likelihoods(self.circuit, data, nodes=self.nodes)
         if self.features is None:
             return likelihoods
-        mean_score = pcircuit.mean_score(self.circuit, data) if mean_score is None else mean_score
-        return np.concatenate([likelihoods, self.features.of_scores(mean_score)])
+        return np.append(
+            likelihoods, self.features.of_scores(pcircuit.mean_score(self.circuit, data))
+        )
 
     def sums(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(size,) sums of each number over the rows (n, V) that show it, -1 for a hole, and how many rows these are.

@@ -91,32 +91,22 @@ def score_features(circuit: pcircuit.Circuit, *, most: int = MOST_FEATURES) -> S
 
 def score_variances(circuit: pcircuit.Circuit) -> np.ndarray:
     """(P,) variances of the scores of rows drawn from the circuit, about zero, which is their mean."""
-    return (sampled_scores(circuit) ** 2).mean(axis=0)
-
-
-def sampled_scores(circuit: pcircuit.Circuit) -> np.ndarray:
-    """(n, P) scores of rows drawn from the circuit, the same at every call."""
     n = int(np.clip(DRAWN_VALUES // circuit.num_parameters, FEWEST_DRAWN, MOST_DRAWN))
-    return pcircuit.scores(circuit, pcircuit.sample(circuit, n, rng=SEED))
-
-
-def parameter_slices(circuit: pcircuit.Circuit) -> list[Any]:
-    """Where the parameters of each region are in a score: those of inner regions first, then variable by variable."""
-    parts: list[Any] = [None] * circuit.num_regions
-    leaves, end = circuit.vtree.leaf_of().tolist(), 0
-    for r in [*sorted(set(range(circuit.num_regions)) - set(leaves)), *leaves]:
-        parts[r] = slice(end, end + int(_choices(circuit.regions[r]).sum()))
-        end = parts[r].stop
-    return parts
+    return (pcircuit.scores(circuit, pcircuit.sample(circuit, n, rng=SEED)) ** 2).mean(axis=0)
 
 
 def _owners(circuit: pcircuit.Circuit) -> np.ndarray:
-    """(P,) the parameter whose coordinate each has: itself, or the other one of a unit with two choices."""
-    owner = np.arange(circuit.num_parameters)
-    for region, part in zip(circuit.regions, parameter_slices(circuit), strict=True):
-        sizes = _choices(region)
-        second = part.start + np.cumsum(sizes)[sizes == 2] - 1
+    """(P,) the parameter whose coordinate each has: itself, or the other one of a unit with two choices.
+
+    Parameters of inner regions are first in a score, then those of the leaves, variable by variable.
+    """
+    owner, start = np.arange(circuit.num_parameters), 0
+    leaves = circuit.vtree.leaf_of().tolist()
+    for r in [*sorted(set(range(circuit.num_regions)) - set(leaves)), *leaves]:
+        sizes = _choices(circuit.regions[r])
+        second = start + np.cumsum(sizes)[sizes == 2] - 1
         owner[second] = second - 1
+        start += int(sizes.sum())
     return owner
 
 

@@ -107,22 +107,28 @@ def _front(a: float, x: float) -> float:
 class ThreeMoments:
     """The shifted gamma law with three cumulants of a sum of weighted chi-squares."""
 
-    first: float
-    second: float
-    scale: float
+    first: Any
+    second: Any
+    scale: Any
 
-    def tail(self, x: Any, v: float = 1.0) -> np.ndarray:
-        """P(Q >= x), with the variance times v."""
+    def tail(self, x: Any, v: Any = 1.0) -> np.ndarray:
+        """P(Q >= x), with the variance times v; the sums may be arrays, of several laws."""
         x = np.asarray(x, dtype=np.float64)
-        if not self.second > 0:
-            return np.where(x <= self.first, 1.0, 0.0)
-        scale, dof = self._shape(v)
+        varies = np.greater(
+            self.second, 0
+        )  # what does not is as large as it was expected to be, or larger than it can be
+        scale = v * np.where(varies, self.scale, 1.0)
+        dof = v * np.where(varies, self.second, 1.0) / scale**2
         bound = np.maximum((x - self.first) / scale + dof, 0.0) / 2
-        if x.size == 1:  # of one batch
-            return np.full(x.shape, upper_gamma(float(dof / 2), bound.item()))
-        from scipy.special import gammaincc
+        if bound.size == 1:  # of one batch
+            found: Any = np.full(
+                bound.shape, upper_gamma(float(np.ravel(dof)[0]) / 2, bound.item())
+            )
+        else:
+            from scipy.special import gammaincc
 
-        return gammaincc(dof / 2, bound)
+            found = gammaincc(dof / 2, bound)
+        return np.where(varies, found, x <= self.first)
 
     def quantile(self, p: float, v: float = 1.0) -> np.ndarray:
         """The value that Q exceeds with probability p, with the variance times v; at least 0."""
@@ -130,12 +136,8 @@ class ThreeMoments:
 
         if not self.second > 0:
             return np.full(np.shape(p), self.first)
-        scale, dof = self._shape(v)
+        scale, dof = v * self.scale, self.second / (v * self.scale**2)
         return np.maximum(self.first + scale * (2 * gammainccinv(dof / 2, p) - dof), 0.0)
-
-    def _shape(self, v: float) -> tuple[float, float]:
-        """s and l."""
-        return v * self.scale, self.second / (v * self.scale**2)
 
 
 def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> ThreeMoments:

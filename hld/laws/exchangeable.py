@@ -59,9 +59,6 @@ these p-values can be 1 / (G + 1) however many columns there are.
 **Beyond the ranks.**  Where the batch is odder than all of many groups, the p-value by rank is the smaller of that and
 the one by the law of `hld.laws.exchangeable.normal_pvalue`, which is times the number of parts in the adjusted one.
 
-**Single numbers**, such as the means of nodes, are parts of one number each, for which t orders as |x| over the
-standard deviation of the N does: no law is needed to rank them, and the one beyond the ranks is that of Student.
-
 References: P. H. Westfall and S. S. Young (1993), Resampling-Based Multiple Testing, Wiley.
 """
 
@@ -132,16 +129,12 @@ def symmetric_scores(
 
 
 def leverages(mapped: np.ndarray) -> np.ndarray:
-    """(N,) diagonal of K (K + c I)^-1 for K = X X^t of rows X (N, l), by the smaller of the two products."""
-    N, width = mapped.shape
-    ridge = float((mapped**2).sum()) / max(N - 1, 1)
+    """(N,) diagonal of K (K + c I)^-1 for K = X X^t of rows X (N, l)."""
+    ridge = float((mapped**2).sum()) / max(len(mapped) - 1, 1)
     if ridge <= 0:
-        return np.zeros(N)
-    if width < N:
-        return (
-            np.linalg.solve(mapped.T @ mapped + ridge * np.eye(width), mapped.T).T * mapped
-        ).sum(axis=1)
-    return 1 - ridge * np.linalg.inv(mapped @ mapped.T + ridge * np.eye(N)).diagonal()
+        return np.zeros(len(mapped))
+    directions, lengths, _ = np.linalg.svd(mapped, full_matrices=False)
+    return directions**2 @ (lengths**2 / (lengths**2 + ridge))
 
 
 def normal_pvalue(
@@ -237,34 +230,6 @@ def ranked_parts(
         if adjusted[v] * N < 1.5:
             adjusted[v] = min(adjusted[v], times * min(len(parts) * law, both[1, v]))
     return np.array([single, adjusted])
-
-
-def ranked_numbers(
-    own: np.ndarray,
-    others: np.ndarray,
-    *,
-    many: int = MANY,
-    spread: Callable[[], np.ndarray] | None = None,
-) -> np.ndarray:
-    """(size,) adjusted p-values of the single numbers of a mean vector among exchangeable ones."""
-    from scipy.special import stdtr
-
-    together = np.concatenate([own[None], others])
-    G, scale = len(others), together.std(axis=0)
-    varies = scale > 0
-    away = np.abs(together - together.mean(axis=0)) / np.where(varies, scale, np.inf)
-    largest = np.sort(away.max(axis=1, initial=0.0))
-    ranks = len(largest) - np.searchsorted(largest, away[0] * (1 - TIE))
-    found: np.ndarray = ranks / len(largest)
-    odd = (ranks == 1) & varies
-    if many <= G and odd.any():
-        variance = others[:, odd].var(axis=0, ddof=1) * (1 + 1 / G)
-        if spread is not None:
-            variance = variance + (spread()[:, odd] ** 2).sum(axis=0) * (1 + 1 / G)
-        off = np.abs(own - others.mean(axis=0))[odd]
-        score = np.divide(off, np.sqrt(variance), out=np.full(len(off), np.inf), where=variance > 0)
-        found[odd] = np.minimum(found[odd], 2 * len(own) * stdtr(G - 1, -score))
-    return found
 
 
 def _tails(rows: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:

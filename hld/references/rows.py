@@ -48,14 +48,13 @@ MANY_ROWS, MANY_BYTES, MOST_BYTES = (
 class RowReference(RowCovariance):
     """Likelihood vectors of given rows, each as likely as the others; S is their sample covariance.
 
-    Shapes: table (n, size), mean (size,), mean_score (P,).
+    Shapes: table (n, size), mean (size,).
     """
 
     vectors: RowVectors
     mean: np.ndarray
     num_rows: int | None = None
     holes: object = None
-    mean_score: np.ndarray | None = None
     known: dict[Any, Any] = field(default_factory=dict, repr=False)
     at_deployment = None  # rows are not kept
 
@@ -190,8 +189,7 @@ def row_reference(
         raise ValueError(f"`training_data` has {len(data)} rows: a covariance needs at least two")
     vectors = RowVectors(circuit, nodes, features)
     holes = shown(vectors, data) if is_missing(data).any() else None
-    mean_score = None if features is None else pcircuit.mean_score(circuit, data)
-    mean = vectors.mean(data, mean_score) if holes is None else holes.means
+    mean = vectors.mean(data) if holes is None else holes.means
     most = table_rows(len(mean))
     kept = data if len(data) <= most else data[np.arange(most) * len(data) // most]
     table = vectors.rows(kept)
@@ -202,7 +200,7 @@ def row_reference(
         mean, len(data)
     )
     table[:, constant] = 0.0  # what varies is rounding
-    return RowReference(table, vectors, mean, len(data), holes, mean_score)
+    return RowReference(table, vectors, mean, len(data), holes)
 
 
 def table_rows(size: int) -> int:

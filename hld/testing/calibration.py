@@ -9,7 +9,7 @@ A `Calibration` is what is kept of them once the test is built, and what a model
 The options of a test that it keeps: each is checked by itself, then those that contradict each other are refused.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ LEAST_SPREAD, MOST_SPREAD = (
 class Calibration:
     """What is known about the statistics under the null hypothesis.
 
-    Shapes: nodes (m,), mean, stds (size,), mean_score (P,).
+    Shapes: nodes (m,), mean, stds (size,).
     """
 
     nodes: np.ndarray
@@ -90,7 +90,7 @@ class Calibration:
     null: Null
     kept: KeptRows | None = None
     features: ScoreFeatures | None = None
-    mean_score: np.ndarray | None = None
+    holed_laws: dict[Any, Any] = field(default_factory=dict, repr=False)  # of `row_batches`
 
     def __post_init__(self) -> None:
         for array in (self.nodes, self.mean, self.stds):
@@ -135,7 +135,6 @@ def calibrate(
         law,
         kept,
         reference.vectors.features,
-        getattr(reference, "mean_score", None),
     )
 
 

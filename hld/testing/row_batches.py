@@ -13,6 +13,7 @@ when it is asked for.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,6 +32,8 @@ from hld.references.covariances import through
 from hld.testing.verdict import verdict
 from hld.witnesses.result import HLDResult
 from pcircuit.evidence import is_missing
+
+MOST_HOLED = 64  # batches with holes whose laws are remembered
 
 OwnPvalues: TypeAlias = Callable[[np.ndarray], tuple[Any, ...]]
 Check: TypeAlias = Callable[[PValue, np.ndarray], PValue]
@@ -109,11 +112,10 @@ def judge_rows(
     test: Any, rows: np.ndarray, batch: Shown | None, alpha: float, num_missing: int
 ) -> HLDResult:
     """Test rows (r, V) against reference rows; of a batch in chunks they are a sample, and `batch` is of all."""
-    parts, kept, look, score = test.calibration, test.calibration.kept, test.vectors, None
+    parts, kept, look = test.calibration, test.calibration.kept, test.vectors
     is_whole = batch is None and not kept.has_holes and not is_missing(rows).any()
     if is_whole:
-        score = None if look.features is None else pcircuit.mean_score(test.circuit, rows)
-        batch = all_shown(look.mean(rows, score), len(rows))
+        batch = all_shown(look.mean(rows), len(rows))
     batch = shown(look, rows) if batch is None else batch
     found = compared(test, batch)
     factors = 1.0 if found.factors is None else found.factors
@@ -138,7 +140,7 @@ def judge_rows(
         factors=factors,
     )
     if found.weights is None:
-        return replace(result, _scores=None if score is None else score - parts.mean_score)
+        return result
     together = seen_together(look, rows, batch.num_rows, found.weights, kept)
     return replace(result, _weights=found.weights, _covariance=together)
 
@@ -168,6 +170,18 @@ def _held(kept: Any, batch: Shown, vectors: np.ndarray) -> np.ndarray:
 
 
 def holed_laws(test: Any, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
+    """The laws of a batch with holes; some are remembered, by all that they depend on."""
+    known = test.calibration.holed_laws
+    key = batch.num_rows, hashlib.sha256(batch.pairs.tobytes() + g.tobytes()).digest()
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _made_laws(test, batch, g)
+        for oldest in list(known)[:-MOST_HOLED]:  # a dictionary is in the order of insertion
+            known.pop(oldest, None)
+    return found
+
+
+def _made_laws(test: Any, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
     """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider."""
     parts, kept, laws = test.calibration, test.calibration.kept, test.calibration.null.laws
     if not len(kept.covariance) or not len(batch.pairs):

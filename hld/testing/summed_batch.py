@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.laws.limit_law import limit_null
-from hld.laws.null import NullOptions
+from hld.laws.joint import JointNull, covariance_factor, joint_law
+from hld.laws.limit_law import limit_law
+from hld.laws.null import Null
+from hld.references.covariances import through
 from hld.references.holes import HolePatterns
 from hld.testing.row_batches import all_shown, checked_by, compared, reference_counts
 from hld.testing.summaries.summary import BatchSummary, check_summary
@@ -71,14 +73,15 @@ def judge_with_holes(
 
     Shapes: batch (T, V).
     """
-    reference = patterns.reference(batch)
-    options = NullOptions(1, test.settings.seed, np.random.default_rng([test.settings.seed, 1]))
-    null = limit_null(reference, test.calibration.metrics, options)
+    expected, covariance = patterns.of_batch(batch)
+    metrics, rng = test.calibration.metrics, np.random.default_rng([test.settings.seed, 1])
+    laws = tuple(limit_law(through(metric, covariance)) for metric in metrics)
+    null: Null = laws[0]
+    if len(laws) > 1:
+        null = JointNull(laws, joint_law(covariance_factor(covariance), metrics, rng))
     mean = pcircuit.mean_node_likelihoods(test.circuit, batch, nodes=test.nodes)
-    found = verdict(
-        test, mean - reference.mean, len(batch), alpha, int(is_missing(batch).sum()), null
-    )
-    covariance = reference.matrix * np.multiply.outer(test.shown_weights, test.shown_weights)
+    found = verdict(test, mean - expected, len(batch), alpha, int(is_missing(batch).sum()), null)
+    covariance = covariance * np.multiply.outer(test.shown_weights, test.shown_weights)
     return replace(
         found,
         stds=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),

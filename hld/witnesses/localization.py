@@ -181,12 +181,10 @@ def own_zscores(
         if not len(parts) or not np.isfinite(zscores[parts]).all() or not np.isfinite(own[i]):
             continue
         row, columns = np.searchsorted(involved, j), np.searchsorted(involved, parts)
-        values, vectors = np.linalg.eigh(correlations[np.ix_(columns, columns)])
-        kept = values > SINGULAR * max(values[-1], SINGULAR)
-        loadings = (vectors.T @ correlations[columns, row])[kept]
-        left = correlations[row, row] - (loadings**2 / values[kept]).sum()
-        explained = loadings / values[kept] @ (vectors.T @ zscores[parts])[kept]
-        own[i] = (own[i] - explained) / np.sqrt(left) if left > SINGULAR else 0.0
+        inverse = np.linalg.pinv(correlations[np.ix_(columns, columns)], SINGULAR, hermitian=True)
+        shares = correlations[row, columns] @ inverse
+        left = correlations[row, row] - shares @ correlations[columns, row]
+        own[i] = (own[i] - shares @ zscores[parts]) / np.sqrt(left) if left > SINGULAR else 0.0
     return own
 
 

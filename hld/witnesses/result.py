@@ -268,7 +268,6 @@ class HLDResult(OfColumns):
     context: Any = field(default=None, repr=False)
     column_pvalues: np.ndarray | None = field(default=None, repr=False)
     pair_pvalues: Any = field(default=None, repr=False)
-    _scores: np.ndarray | None = field(default=None, repr=False)
     _after: Callable[[int], float] | None = field(
         default=None, repr=False
     )  # p-value of the distance

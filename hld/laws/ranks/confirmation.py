@@ -72,14 +72,9 @@ def pooled_pvalue(
     """The pooled p-value of one metric; shapes norms (3,), mapped (R, l)."""
     N, center = k + T, mapped.mean(axis=0)
     own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
-    return pooled_of_norms(
-        k,
-        norms,
-        fourth,
-        sample_norms(mapped - center),
-        own,
-        (float(np.linalg.norm(center)), squared, T),
-    )
+    distance = float(np.linalg.norm(center))
+    own_norms = sample_norms(mapped - center)
+    return float(pooled_of_norms(k, norms, fourth, own_norms, own, (distance, squared, T)))
 
 
 def pooled_of_norms(
@@ -132,7 +127,8 @@ def odd_rows_pvalue(
     rest = T - h
     scaled = float((mapped[~odd].mean(axis=0) ** 2).sum()) / (1 / rest + 1 / k)
     stretch = max(1.0 + excess_of(norms[0], norms[1], fourth) / rest, 1.0)
-    return min(out, widest_tail(*norms, scaled, stretch))  # type: ignore[call-arg]
+    trace, frobenius, largest = norms
+    return min(out, float(widest_tail(trace, frobenius, largest, scaled, stretch)))
 
 
 def excess_of(trace: Any, frobenius: Any, fourth: Any) -> Any:
@@ -161,19 +157,9 @@ def gram_norms(rows: np.ndarray) -> np.ndarray:
     return np.maximum(found, 0.0, out=found)
 
 
-def widest_tail(trace: float, frobenius: float, largest: float, x: float, v: float) -> float:
-    """P(Q >= x) for the widest law with these norms, with its variance times v."""
-    if np.ndim(x):
-        from scipy.special import gammaincc
-
-        varies = (
-            largest > 0
-        )  # what does not is as large as it was expected to be, or larger than it can be
-        scale = np.where(varies, largest, 1.0)
-        dof = np.where(varies, frobenius**2 / (v * scale**2), 1.0)
-        tail = gammaincc(dof / 2, np.maximum((x - trace) / (v * scale) + dof, 0.0) / 2)
-        return np.where(varies, tail, x <= 0)  # type: ignore[return-value]
-    return float(ThreeMoments(trace, frobenius**2, largest).tail(x, v))
+def widest_tail(trace: Any, frobenius: Any, largest: Any, x: Any, v: Any) -> Any:
+    """P(Q >= x) for the widest laws with these norms, with their variances times v."""
+    return ThreeMoments(trace, frobenius**2, largest).tail(x, v)
 
 
 def least_pvalue(k: int, T: int) -> float:

@@ -224,7 +224,7 @@ def own_mean(test: Any) -> np.ndarray:
         return test.mean
     means, features = CircuitReference(test.circuit, test.nodes).mean, test.vectors.features
     if features is not None:
-        means = np.append(means, features.of_scores(np.zeros_like(test.calibration.mean_score)))
+        means = np.append(means, np.zeros(features.num_features))
     return compared(test, means)
 
 

@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike
 
 from hld.answers.words import least_text, p_text
 from hld.features.row_vectors import RowVectors, check_rows, column_units, some_rows
-from hld.laws.exchangeable import MANY, exchangeable_pvalue, ranked_numbers, ranked_parts
+from hld.laws.exchangeable import MANY, exchangeable_pvalue, ranked_parts
 from hld.references.group_statistics import FEWEST, Cells, GroupStatistics, no_statistics, t_law
 from hld.references.groups import (
     Features,
@@ -443,7 +443,10 @@ def single_pvalues(
         )
         columns, pairs = np.split(found, [len(parts)], axis=1)
     of_nodes = None if spread is None else lambda: spread()[:, :m]
-    return columns, pairs, ranked_numbers(own[:m], others[:, :m], many=many, spread=of_nodes)
+    numbers = ranked_parts(
+        own[:m], others[:, :m], list(np.arange(m)[:, None]), many=many, spread=of_nodes
+    )
+    return columns, pairs, numbers[1]
 
 
 def law_of(num_groups: int, is_normal: bool, statistics: GroupStatistics) -> str:

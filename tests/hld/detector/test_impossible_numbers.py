@@ -78,7 +78,6 @@ def parts(tmp_path_factory):
             "rows that show two nodes must be from 0 to 200 together",
         ),
         ("rows", "test.feature.factors", 0, 1e10, "more than the 31.6228 that its numbers can be"),
-        ("rows", "test.feature.scores", 0, 1e10, "more than the 1 that its numbers can be"),
         ("rows", "test.mean", -1, 1e10, "array 'mean' holds"),
         ("groups", "judge.means", -1, 1e10, "array 'means' holds"),
         ("groups", "judge.within", 0, 1e10, "array 'within' holds"),

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import hld
 import pcircuit
 from hld.references.circuit import CircuitReference
 from hld.witnesses.metrics.named import (
@@ -79,19 +78,6 @@ def test_every_name_builds_a_map_of_that_name_over_all_nodes(reference, name, rn
     assert float(metric.squared(reference.mean)) == pytest.approx(
         float(direct.squared(wide)), rel=1e-12
     )
-
-
-def test_maps_of_likelihoods_leave_features_of_the_score_alone(reference):
-    """And the one of features leaves likelihoods alone: together they are the vectors of the rows."""
-    circuit, rows = reference.circuit, pcircuit.sample(reference.circuit, 60, rng=1)
-    test = hld.HLDTest(
-        circuit, metric=("euclidean", "score"), reference="training", training_data=rows, rng=0
-    )
-    likelihoods, score = test.calibration.metrics
-    m, width = len(test.nodes), len(test.mean)
-    assert m < width == likelihoods.width == score.width
-    assert float(likelihoods.squared(np.ones(width))) == m
-    assert float(score.squared(np.where(np.arange(width) < m, 1.0, 0.0))) == 0.0
 
 
 def test_weights_are_the_metric_of_the_nodes(reference):

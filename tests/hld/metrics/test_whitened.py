@@ -44,15 +44,6 @@ def test_it_is_the_distance_in_the_inverse_covariance_with_a_ridge(name, ridge, 
         assert metric.is_orthonormal()
 
 
-def test_the_finer_metric_is_the_same_with_a_thirtieth_of_the_ridge(circuit, rng):
-    reference = CircuitReference(circuit, pcircuit.select_nodes(circuit))
-    differences = rng.normal(size=(5, len(reference.nodes)))
-    fine, same = whitened_fine(reference), whitened(reference, ridge=RIDGE / FINER)
-    assert (whitened(reference).name, fine.name) == ("whitened", "whitened_fine")
-    np.testing.assert_array_equal(fine.squared(differences), same.squared(differences))
-    assert (fine.squared(differences) > whitened(reference).squared(differences)).all()
-
-
 def test_the_covariance_is_that_of_the_circuit_also_where_rows_are_the_reference(circuit, rng):
     nodes = pcircuit.select_nodes(circuit)
     rows = row_reference(circuit, nodes, np.zeros((3, circuit.num_variables), dtype=int))

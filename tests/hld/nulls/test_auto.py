@@ -7,7 +7,7 @@ from binomial_bounds import at_most
 
 from hld import HLDTest
 from hld.features.linear_maps import Scaled
-from hld.laws.auto import AutoNull, law_holds, settle
+from hld.laws.auto import law_holds, settle
 from hld.laws.drawn import score_of
 from hld.laws.limit_law import law_of_values
 from hld.laws.named import NullOptions
@@ -100,14 +100,3 @@ def test_levels_of_small_p_values(B, T, metric):
         most = alpha + 5 * np.sqrt(alpha / draws)  # of the drawn tail, five standard errors
         assert count <= at_most(B, most)
     assert tails.least(T) <= 1e-5
-
-
-def test_parts_of_a_null():
-    law = law_of_values(np.array([2.0, 1.0]))
-    null = AutoNull(None, law, 5)
-    assert null.limit is law.limit is law
-    assert null.laws == law.laws == (law,)
-    assert (null.drawn(4), null.drawn(5)) == (True, False)
-    assert null.of_pvalues((0.03,), 7).value == 0.03
-    assert null.least(7) == 0.0
-    assert AutoNull(None, law, None).drawn(10**9)

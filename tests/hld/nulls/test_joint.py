@@ -1,15 +1,14 @@
 """Harmonic means of p-values, and their law under the null."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from dense_maps import dense_map
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import binom, chi2, hmean
 
-from hld.features.linear_maps import DenseRows, Scaled
+from hld.features.linear_maps import Scaled
 from hld.laws.joint import (
     FACTOR_ROWS,
     RESOLVED,
@@ -20,7 +19,6 @@ from hld.laws.joint import (
     joint_law,
 )
 from hld.laws.limit_law import law_of_values
-from hld.laws.null import PValue
 
 SURE = 1e-7
 DRAWS = 20_000
@@ -32,7 +30,7 @@ def norm(name, m=2):
 
 def coordinate(name, j, m=2):
     """|Z_j|."""
-    return DenseRows(name, np.eye(m)[[j]])
+    return dense_map(name, np.eye(m)[[j]])
 
 
 @given(st.lists(st.floats(1e-12, 1.0), min_size=1, max_size=4))
@@ -94,15 +92,6 @@ def test_the_tail_is_monotone_and_continuous_at_the_resolution():
     assert law.error(1e-9) == pytest.approx(1e-9 / np.sqrt(RESOLVED))
 
 
-def test_the_factor_of_a_covariance(rng):
-    rows = rng.normal(size=(5, 9))
-    covariance = rows.T @ rows
-    factor = covariance_factor(covariance)
-    assert factor.shape == (5, 9)
-    np.testing.assert_allclose(factor.T @ factor, covariance, atol=1e-12 * np.abs(covariance).max())
-    assert covariance_factor(np.zeros((3, 3))).shape == (0, 3)
-
-
 def test_the_null_of_several_metrics_combines_their_own():
     """Independent coordinates: each p-value is a chi-square tail, their harmonic mean has the law of the draws."""
     metrics = (coordinate("first", 0), coordinate("second", 1))
@@ -117,25 +106,6 @@ def test_the_null_of_several_metrics_combines_their_own():
     assert len(null.describe(("first", "second"))) == 2
     with pytest.raises(ValueError, match="no threshold"):
         null.threshold(0.05, 40)
-
-
-def test_the_error_is_the_largest_relative_one_of_the_parts_and_that_of_the_law():
-    law = joint_law(
-        np.eye(2), (norm("euclidean"), norm("whitened")), np.random.default_rng(0), num_draws=1000
-    )
-
-    def found(*errors):
-        parts = [
-            PValue(value, (value,), error, "exact")
-            for value, error in zip((0.2, 0.5), errors, strict=True)
-        ]
-        nulls = tuple(SimpleNamespace(pvalue=lambda squared, T, part=part: part) for part in parts)
-        return JointNull(nulls, law).pvalue(np.ones(2), 10)
-
-    of_law = found(None, 0.0).error
-    for errors, relative in (((0.02, 0.01), 0.1), ((0.01, 0.1), 0.2), ((None, 0.05), 0.1)):
-        result = found(*errors)
-        assert result.error == pytest.approx(of_law + relative * result.value, rel=1e-12)
 
 
 def test_reference_rows_that_are_all_alike_do_not_make_small_what_no_metric_finds():

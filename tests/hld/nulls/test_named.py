@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import zoo
+from dense_maps import dense_map
 
 import hld
-from hld.features.linear_maps import DenseRows, Scaled
+from hld.features.linear_maps import Scaled
 from hld.laws.named import KINDS, NULLS, Context
-from hld.laws.null import check_verdict
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -73,7 +73,7 @@ def test_what_is_no_null_of_a_file_is_refused(scalars):
     ("metric", "least"),
     [
         (Scaled("weights", np.array([2.0, 1.0])), 13.0),
-        (DenseRows("sum", np.array([[2.0, 1.0]])), 0.0),
+        (dense_map("sum", np.array([[2.0, 1.0]])), 0.0),
     ],
 )
 def test_the_mean_of_a_law_is_that_of_the_deviations_or_at_most_that(metric, least):
@@ -94,10 +94,3 @@ def test_against_rows_nulls_that_are_checked_are_checked():
         )
         far = np.array([[2, 2, 2, 2, 2, 2]] * 4)
         assert test(far).pvalue > test.judge(test.vectors.mean(far)[: len(test.nodes)], 4).pvalue
-
-
-def test_only_a_number_with_a_probability_is_a_verdict():
-    check_verdict(np.inf, 0.0)
-    for statistic, pvalue in ((np.nan, 0.5), (1.0, np.nan), (1.0, -0.1), (1.0, 1.1)):
-        with pytest.raises(ArithmeticError, match="is no verdict"):
-            check_verdict(statistic, pvalue)

@@ -6,7 +6,7 @@ import pytest
 
 from hld.features.linear_maps import Scaled
 from hld.gchi2.three_moments import ThreeMoments
-from hld.laws.exchangeable import normal_pvalue, ranked_numbers, ranked_parts
+from hld.laws.exchangeable import normal_pvalue, ranked_parts
 
 PARTS = [np.array([0]), np.array([1, 2, 3]), np.array([4, 5]), np.array([6])]
 
@@ -70,19 +70,3 @@ def test_beyond_the_ranks_of_many_groups_the_law_of_normal_groups_goes_on():
     assert law < 1e-6
     assert (found[:, [0, 2, 3]] > 0.05).all()
     assert ranked_parts(own, others[:99], PARTS)[:, 1].tolist() == [1 / 100] * 2
-
-
-@pytest.mark.parametrize("G", [12, 150])
-def test_single_numbers_are_ranked_as_parts_of_one_number_are(G):
-    rng = np.random.default_rng(2)
-    together = groups(rng, G + 1)
-    together[0, 4] += 200
-    together[0, 1] += 0.3
-    alone = ranked_parts(together[0], together[1:], [np.array([v]) for v in range(7)])[1]
-    found = ranked_numbers(together[0], together[1:])
-    np.testing.assert_allclose(found[[0, 1, 2, 3, 5, 6]], alone[[0, 1, 2, 3, 5, 6]], rtol=1e-12)
-    assert (
-        found[4] == pytest.approx(1 / 13) if G == 12 else found[4] <= alone[4] < 1e-6
-    )  # Student's law is exact
-    wide = ranked_numbers(together[0], together[1:], spread=lambda: np.full((1, 7), 1e3))
-    np.testing.assert_allclose(wide, np.where(found < 1 / (G + 1), 1 / (G + 1), found), rtol=1e-12)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from dense_maps import dense_map
 
-from hld.features.linear_maps import DenseRows, Scaled, Stretched, Window, squared_distances
+from hld.features.linear_maps import Scaled, Stretched, Window, squared_distances
 from hld.laws.resampled import ResampledDistances
 from hld.references.rows import resampled_weights
 
@@ -13,7 +14,7 @@ from hld.references.rows import resampled_weights
 def test_both_ways_give_the_distances_of_the_means(n, T, rng):
     rows = rng.normal(size=(n, 30))
     rows -= rows.mean(axis=0)
-    metrics = Scaled("euclidean", np.ones(30)), DenseRows("mapped", rng.normal(size=(4, 30)))
+    metrics = Scaled("euclidean", np.ones(30)), dense_map("mapped", rng.normal(size=(4, 30)))
     found = ResampledDistances(metrics, rows)(T, 40, np.random.default_rng(1))
     means = resampled_weights(len(rows), T, 40, np.random.default_rng(1)) @ rows
     expected = squared_distances(metrics, means)

@@ -12,7 +12,6 @@ from hld.references.groups import (
     group_reference,
     mean_of,
     no_features,
-    num_sizes,
     split_groups,
 )
 
@@ -124,25 +123,6 @@ def test_of_too_many_groups_some_are_kept(monkeypatch):
     np.testing.assert_allclose(kept.at(5), whole[places], atol=1e-14)
     assert places == sorted(set(places))
     assert places != list(range(7))  # chance, not the order of time, says which
-
-
-@pytest.mark.parametrize(
-    ("most", "sizes"),
-    [
-        (1, 1),
-        (2, 2),
-        (4, 2),
-        (5, 3),
-        (16, 3),
-        (17, 4),
-        (64, 4),
-        (65, 5),
-        (4**12, 13),
-        (4**12 + 1, 14),
-    ],
-)
-def test_means_are_kept_at_powers_of_four_and_of_all_rows(most, sizes):
-    assert num_sizes(np.array([1, most])) == sizes
 
 
 def test_a_file_gives_back_the_groups_and_no_others():

@@ -5,12 +5,11 @@ import functools
 import numpy as np
 import pytest
 import zoo
+from dense_maps import dense_map
 
 from hld import select_nodes
-from hld.features.linear_maps import DenseRows
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance
-from hld.references.holes import HolePatterns
 from hld.references.rows import row_reference
 from hld.witnesses.metrics.named import METRICS, OF_SCORES, build_metric
 from pcircuit import sample
@@ -23,29 +22,26 @@ NODES = select_nodes(CIRCUIT)
 def references():
     """One of each kind, which no test changes."""
     rows = sample(CIRCUIT, 60, rng=0)
-    holes = np.where(np.random.default_rng(0).random(rows.shape) < 0.3, -1, rows.astype(int))
     return {
         "circuit": CircuitReference(CIRCUIT, NODES),
         "rows": row_reference(CIRCUIT, NODES, rows),
-        "holes": HolePatterns(CIRCUIT, NODES).reference(holes),
     }
 
 
-@pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
+@pytest.mark.parametrize("kind", ["circuit", "rows"])
 def test_a_reference_has_one_covariance(kind):
     reference = references()[kind]
     S = reference.covariance()
     assert reference.trace == pytest.approx(np.trace(S), rel=1e-10)
     assert reference.trace_sq == pytest.approx((S**2).sum(), rel=1e-9)
     np.testing.assert_allclose(reference.diagonal(), S.diagonal(), rtol=1e-9, atol=1e-16)
-    if kind != "holes":
-        np.testing.assert_allclose(reference.operator() @ np.eye(len(S)), S, atol=1e-13)
+    np.testing.assert_allclose(reference.operator() @ np.eye(len(S)), S, atol=1e-13)
     values = np.linalg.eigvalsh(S)[::-1]
     np.testing.assert_allclose(reference.eigenvalues(), np.maximum(values, 0.0), atol=1e-13)
     np.testing.assert_allclose(reference.eigenvalues(3), values[:3], rtol=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
+@pytest.mark.parametrize("kind", ["circuit", "rows"])
 def test_what_a_reference_draws_has_its_moments(kind):
     """Means of centred draws are 0 and their squares S / T, each within six standard errors."""
     reference, rng = references()[kind], np.random.default_rng(1)
@@ -65,14 +61,14 @@ def test_what_a_reference_draws_has_its_moments(kind):
 def map_of(metric, reference):
     """A metric by its name, weights of nodes, or any rows."""
     if metric == "dense":
-        return DenseRows("dense", np.random.default_rng(0).normal(size=(4, len(NODES))))
+        return dense_map("dense", np.random.default_rng(0).normal(size=(4, len(NODES))))
     return build_metric(
         np.linspace(0.5, 2, len(NODES)) if metric == "weights" else metric, reference
     )
 
 
 @pytest.mark.parametrize("metric", [*sorted(set(METRICS) - set(OF_SCORES)), "weights", "dense"])
-@pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
+@pytest.mark.parametrize("kind", ["circuit", "rows"])
 def test_a_metric_sees_the_mapped_covariance(kind, metric):
     reference = references()[kind]
     built = map_of(metric, reference)

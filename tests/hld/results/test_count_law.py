@@ -132,12 +132,6 @@ def test_second_is_the_mean_over_pairs_of_different_rows_and_a_standard_error():
     )  # each row is in both of a pair
 
 
-def test_codes_of_columns_without_rare_levels_stay():
-    encoder = hld.fit_encoder([["a", 0.5], ["b", 1.5], ["a", 2.5], ["b", 3.5]])
-    codes = np.array([[C - 1 - k for C in encoder.num_categories] for k in range(3)] + [[-1, -1]])
-    np.testing.assert_array_equal(merged_codes(encoder.columns, codes), codes)
-
-
 @pytest.mark.parametrize("dense", [0.0, 1e300])
 @pytest.mark.parametrize("missing", [0.0, 0.3, 1.0])
 def test_products_are_those_of_features(dense, missing, monkeypatch):
@@ -160,15 +154,3 @@ def test_products_are_those_of_features(dense, missing, monkeypatch):
     np.fill_diagonal(products, 0.0)
     assert found[1] >= (products**2).sum() / (m * (m - 1)) * (1 - 1e-12)
     np.testing.assert_allclose(count_law._products(list(codes.T), tables), phi @ phi.T, atol=1e-10)
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_the_law_is_that_of_both_sorts_of_rows_that_alternate(first):
-    """Of 1,600 rows every second one is of one sort, which does not vary, or varies twice as much as all."""
-    rows = np.random.default_rng(7).integers(4, size=(1600, 5))
-    rows[first::2] = 0
-    tables = [shares(one[:-1]) for one in profile_of(rows, [4] * 5, NO_EDGES).counts], []
-    mixed = np.random.default_rng(8).permutation(rows)
-    np.testing.assert_allclose(
-        count_laws(rows, tables, NO_EDGES)[0], count_laws(mixed, tables, NO_EDGES)[0], rtol=0.2
-    )

@@ -5,13 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from binomial_bounds import at_most
 from scipy.stats import binom, hypergeom
 
-import hld
 from hld.answers.profile import Profile, profile_of
 from hld.witnesses.largest_count import SHARE, LargestCount, largest_count
-from hld.witnesses.witnesses import combined
 
 EDGES = np.zeros((0, 2), dtype=np.int64)
 
@@ -107,31 +104,3 @@ def test_nothing_to_compare():
     assert largest_count(same, same) == LargestCount(pvalue=1.0, share=0.0)
     missing = profile(np.full((5, 1), -1), (2,))
     assert largest_count(missing, profile([[0], [1]], (2,))).share == 0.0
-
-
-def test_a_detector_pays_its_share_and_keeps_its_level():
-    rng = np.random.default_rng(0)
-    table = rng.integers(0, 3, size=(300, 6))
-    detector = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99).fit(table)
-    plain = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99, metric="whitened").fit(
-        table
-    )
-    rejected = 0
-    for _ in range(40):
-        batch = rng.integers(0, 3, size=(50, 6))
-        result = detector.test(batch)
-        distance = detector.test_(batch).pvalue
-        assert result.pvalue == combined(distance, *result.beside)
-        rest = 1 - sum(one.share for one in result.beside)
-        assert result.pvalue <= min(1.0, distance / rest, result.largest_count.pvalue / SHARE)
-        assert plain.test(batch).largest_count is None
-        rejected += result.reject
-    assert rejected <= at_most(40, 0.05)
-    batch[:, 4] = 0
-    moved = detector.test(batch)
-    assert (moved.largest_count.column, moved.largest_count.category) == (4, 0)
-    assert moved.to_dict()["witnesses"]["largest_count"]["column"] == 4
-    assert hld.judge_chunks(detector, [batch[:20], batch[20:]]).pvalue == moved.pvalue
-    summed = detector.test(detector.summarize(batch))
-    assert summed.largest_count == moved.largest_count
-    assert summed.pvalue <= moved.largest_count.pvalue / SHARE

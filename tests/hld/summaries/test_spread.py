@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import zoo
+from dense_maps import dense_map
 from scipy.stats import chi2
 
 import hld
-from hld.features.linear_maps import DenseRows, Scaled
+from hld.features.linear_maps import Scaled
 from hld.laws.ranks.confirmation import ASKED_BELOW, confirmed, sample_norms
 from hld.references.kept_rows import KeptRows
 from hld.testing.summaries.summing import (
@@ -23,7 +24,7 @@ from pcircuit import sample
 
 PLAIN, DENSE = (
     Scaled("euclidean", np.array([1.0, 0.5, 2.0])),
-    DenseRows("dense", np.arange(6.0).reshape(2, 3) - 2),
+    dense_map("dense", np.arange(6.0).reshape(2, 3) - 2),
 )
 METRICS = PLAIN, DENSE
 ONE = (Scaled("euclidean", np.ones(1)),)

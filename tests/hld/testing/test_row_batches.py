@@ -133,3 +133,19 @@ def test_features_have_the_law_that_they_have_without_holes(fitted):
     np.testing.assert_allclose(
         law.eigenvalues, expected.eigenvalues, rtol=1e-9, atol=1e-9 * law.mean
     )
+
+
+def test_laws_of_batches_with_holes_are_remembered_and_change_nothing(fitted, monkeypatch):
+    """At most so many are kept, by all that they depend on, and a result never depends on them."""
+    test, rows = fitted
+    rng = np.random.default_rng(3)
+    batches = [np.where(rng.random((40, 5)) < 0.1, -1, rows[i : i + 40]) for i in range(5)]
+    monkeypatch.setattr("hld.testing.row_batches.MOST_HOLED", 3)
+    known = test.calibration.holed_laws
+    known.clear()
+    first = [test(batch).pvalue for batch in batches]
+    assert len(known) == 3
+    laws = list(known.values())
+    assert [test(batch).pvalue for batch in batches[2:]] == first[2:]
+    assert all(a is b for a, b in zip(laws, known.values(), strict=True))  # none was made anew
+    assert [test(batch).pvalue for batch in batches] == first

@@ -90,7 +90,7 @@ def with_holes(circuit, T, seed, share=0.3):
 def test_distances_and_deviations_are_those_of_rows_with_these_holes(metric):
     circuit = zoo.circuits()["hclt_like"]
     rows, test = with_holes(circuit, 40, 0), HLDTest(circuit, metric=metric, missing="exact")
-    found, mean = test(rows), HolePatterns(circuit, test.nodes).reference(rows).mean
+    found, mean = test(rows), HolePatterns(circuit, test.nodes).of_batch(rows)[0]
     difference = mean_node_likelihoods(circuit, rows, nodes=test.nodes) - mean
     distance = np.linalg.norm(difference * test.shown_weights)
     assert found.statistic == pytest.approx(distance, rel=1e-12)

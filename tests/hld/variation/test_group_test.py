@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import zoo
 from binomial_bounds import at_most
+from dense_maps import dense_map
 from dependent_rows import GROUPED as CIRCUIT
 from dependent_rows import varied_rows
 from rare_rows import flags, is_called
@@ -15,7 +16,7 @@ import hld
 import pcircuit
 from hld import HLDTest
 from hld.answers.column_shifts import column_shifts
-from hld.features.linear_maps import DenseRows, Scaled
+from hld.features.linear_maps import Scaled
 from hld.features.row_vectors import column_units
 from hld.laws.exchangeable import (
     exchangeable_pvalue,
@@ -369,7 +370,7 @@ def test_the_law_beyond_the_ranks_is_the_f_law_for_one_number():
 
 def test_the_law_beyond_the_ranks_is_not_smaller_than_drawn():
     """100 normal groups with a spectrum that falls, levels that ranks of 100 do not reach."""
-    rng, metric = np.random.default_rng(4), (DenseRows("plain", np.diag(0.7 ** np.arange(8))),)
+    rng, metric = np.random.default_rng(4), (dense_map("plain", np.diag(0.7 ** np.arange(8))),)
     found = np.array(
         [normal_pvalue(draw[0], draw[1:], metric) for draw in rng.normal(size=(600, 101, 8))]
     )

@@ -106,15 +106,6 @@ def test_data_stand_for_their_empirical_distribution(name, rng):
     np.testing.assert_allclose(likelihood_vectors(circuit, data).mean(axis=0), mean, rtol=1e-12)
 
 
-def test_all_states_with_their_probabilities_are_at_distance_zero():
-    """Repeating each state in proportion to its probability gives the circuit's own mean."""
-    circuit = zoo.circuits()["two_coins"]
-    counts = np.rint(joint(circuit) * 1e4).astype(int)
-    np.testing.assert_allclose(counts, joint(circuit) * 1e4, rtol=1e-9)
-    data = np.repeat(naive.states(circuit), counts, axis=0)
-    assert distance(circuit, data) == pytest.approx(0, abs=1e-12)
-
-
 def test_node_weights_scale_the_coordinates(rng):
     circuit = zoo.circuits()["hclt_like"]
     other, nodes = sibling(circuit, rng), select_nodes(circuit)
@@ -176,17 +167,6 @@ def test_entries_are_the_likelihoods_of_the_selected_units(name, engine):
     )
     assert (found >= 0).all()
     assert (found <= 1 + 1e-12).all()
-
-
-def test_a_vector_looks_at_each_unit_s_own_scope_and_no_further():
-    circuit = zoo.circuits()["hclt_like"]
-    nodes = pcircuit.select_nodes(circuit)
-    row = np.zeros((1, circuit.num_variables), dtype=int)
-    moved = row.copy()
-    moved[0, 2] = 1
-    changed = likelihood_vectors(circuit, row)[0] != likelihood_vectors(circuit, moved)[0]
-    assert changed.any()
-    assert all(2 in circuit.scope(int(node)) for node in nodes[changed])
 
 
 def test_what_is_no_evidence_and_what_is_no_node_is_named():

@@ -6,13 +6,11 @@ import pytest
 from hld.features import linear_maps
 from hld.features.linear_maps import (
     FORMS,
-    DenseRows,
     Scaled,
     SparseRows,
     Stretched,
     Window,
     read_map,
-    seen_by,
     squared_distances,
     widened,
 )
@@ -24,7 +22,7 @@ def examples():
     """A map of each form with its matrix, and a window on each with that matrix between zeros."""
     rng = np.random.default_rng(0)
     V = np.linalg.qr(rng.normal(size=(M, 2)))[0]
-    weights, factors, dense = rng.random(M) + 0.1, np.array([3.0, 0.0]), rng.normal(size=(4, M))
+    weights, factors = rng.random(M) + 0.1, np.array([3.0, 0.0])
     index, coefficients = np.array([[0, 2], [3, 3], [5, 1]]), rng.normal(size=(3, 2))
     sparse = np.zeros((3, M))
     np.add.at(sparse, (np.arange(3)[:, None], index), coefficients)
@@ -35,7 +33,6 @@ def examples():
             0.7 * (np.eye(M) - V @ V.T) + V @ np.diag(factors) @ V.T,
         ),
         "SparseRows": (SparseRows("c", index, coefficients, M), sparse),
-        "DenseRows": (DenseRows("d", dense), dense),
     }
     assert set(maps) == set(FORMS)
     windows = {
@@ -111,14 +108,6 @@ def test_a_map_survives_its_parts(name, rng):
     np.testing.assert_array_equal(again.apply(rows), metric.apply(rows))
     with pytest.raises(ValueError, match=f"fit {M + 1} nodes|ascending"):
         read_map(*metric.to_parts(), metric.width + 1)
-
-
-def test_what_looks_is_told_from_where_it_looks():
-    inner = EXAMPLES["Scaled"][0]
-    assert seen_by(Window("a", inner, 2, M + 3)) == (inner, slice(2, M + 2))
-    assert seen_by(inner) == (inner, slice(None))
-    assert seen_by(widened(inner, M + 3)) == (inner, slice(0, M))
-    assert widened(inner, M) is inner
 
 
 def test_what_is_no_norm_is_refused():

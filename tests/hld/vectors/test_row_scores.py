@@ -46,13 +46,6 @@ def test_entries_tell_below_above_and_missing():
     assert entries(codes, marks, np.full(4, 6)).tolist() == expected
 
 
-def test_columns_keep_their_order_or_have_the_frequent_categories_first(rows, watched):
-    values = watched.scores.values(rows)
-    assert np.array_equal(values[:, 0], rows[:, 0] + 1)
-    order = np.argsort(-np.bincount(rows[:300, 2]), kind="stable")
-    assert np.array_equal(values[:, 2], np.argsort(order)[rows[:, 2]])
-
-
 def test_information_is_that_of_the_tables_of_pairs(rows, watched):
     scores, names = watched.scores, [kind.name for kind in watched.scores.kinds]
     values, places = scores.values(rows), [i for i, name in enumerate(names) if name == "pair"]

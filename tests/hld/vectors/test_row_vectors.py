@@ -188,20 +188,6 @@ def test_shared_places_keep_the_sum_of_squares_in_the_mean_over_signs(monkeypatc
     )
 
 
-def test_vectors_hold_likelihoods_and_features_and_only_complete_rows_show_these(rng):
-    circuit = zoo.circuits()["mixed_categories"]
-    nodes = pcircuit.select_nodes(circuit)
-    vectors = RowVectors(circuit, nodes, score_features(circuit))
-    rows = pcircuit.sample(circuit, 30, rng=0).astype(int)
-    table, m = vectors.rows(rows), len(nodes)
-    np.testing.assert_allclose(table[:, :m], pcircuit.node_likelihoods(circuit, rows, nodes=nodes))
-    np.testing.assert_allclose(vectors.mean(rows), table.mean(axis=0), atol=1e-12)
-    assert vectors.size == table.shape[1] == m + vectors.features.num_features
-    rows[3, 0] = -1
-    assert not vectors.seen(rows)[3, m:].any()
-    assert np.delete(vectors.seen(rows), 3, axis=0).all()
-
-
 @pytest.mark.parametrize("holes", ["none", "few", "everywhere"])
 @pytest.mark.parametrize("name", ["hclt_like", "rat_like", "many categories"])
 def test_sums_are_over_the_rows_that_show_a_number(name, holes, rng):
