@@ -5,6 +5,6 @@ Q = sum_j w_j Z_j^2 with weights w_j >= 0 and Z_j independent standard normal nu
 All functions are in `hld.gchi2.tails`; the other modules are how they compute.
 """
 
-from hld.gchi2.tails import Spectrum, cdf, isf, logsf, prepare, sf, sf_with_error
+from hld.gchi2.tails import Spectrum, cdf, isf, logsf, ppf, prepare, sf, sf_with_error
 
-__all__ = ["Spectrum", "cdf", "isf", "logsf", "prepare", "sf", "sf_with_error"]
+__all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]

@@ -81,7 +81,7 @@ from hld.gchi2.saddle_contour import SMALLEST, Tail, tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
 from pcircuit.arguments import check_numbers
 
-__all__ = ["Spectrum", "cdf", "isf", "logsf", "prepare", "sf", "sf_with_error"]
+__all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]
 
 
 def sf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -250,7 +250,36 @@ def isf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     1.0
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _isf(value, spectrum), p, "p")
+    return _each(lambda value: _quantile(value, spectrum, is_upper=True), p, "p")
+
+
+def ppf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
+    r"""Quantile function: the q with :math:`P(Q < q) = p`; for p near 1, which p itself hardly holds, use `isf`.
+
+    Parameters
+    ----------
+    p : float or array_like of float
+        Lower tail probabilities in [0, 1]; 0 gives 0, 1 gives infinity.
+    weights : (m,) array_like of float, or Spectrum
+        The lambda_j >= 0.
+
+    Returns
+    -------
+    float or ndarray of the shape of `p`
+        Quantiles, relative error about 1e-15.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `isf`.
+
+    Examples
+    --------
+    >>> round(ppf(0.5, [1.0, 1.0]) / (2.0 * math.log(2.0)), 12)
+    1.0
+    """
+    spectrum = prepare(weights)
+    return _each(lambda value: _quantile(value, spectrum, is_upper=False), p, "p")
 
 
 def _each(function: Callable[..., Any], values: Any, name: str) -> Any:
@@ -293,19 +322,20 @@ def _upper_with_error(tail: Tail) -> tuple[float, float]:
     return _upper(tail), tail.error * tail.value + (0.0 if tail.upper else 2.0**-53)
 
 
-def _isf(p: float, spectrum: Spectrum) -> float:
-    """The upper quantile for a float p, degenerate cases included."""
+def _quantile(p: float, spectrum: Spectrum, is_upper: bool) -> float:
+    """The quantile for a float p of the upper or lower tail, degenerate cases included."""
     if math.isnan(p):
         return p
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"`p` contains {p!r}, expected probabilities between 0 and 1")
-    if spectrum.scale == 0.0 or p == 1.0:
+    if spectrum.scale == 0.0 or p == is_upper:
         return 0.0
-    if p == 0.0:
+    if p == 1.0 - is_upper:
         return math.inf
     # Always solve for the smaller of p and 1 - p, which is exact for p >= 1/2.
-    upper = p <= 0.5
-    return spectrum.scale * quantile(spectrum, math.log(p if upper else 1.0 - p), upper)
+    is_small = p <= 0.5
+    log_p = math.log(p if is_small else 1.0 - p)
+    return spectrum.scale * quantile(spectrum, log_p, is_small == is_upper)
 
 
 def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:

@@ -17,24 +17,10 @@ In a deterministic circuit a state has one positive term in each sum, so the lar
 which is the value of an actual state: one pass and the search is over.  In general finding the state is NP-hard, even
 for naive Bayes models with a hidden class (de Campos 2011), hence the search; it begins with that state, too.
 
-Upper bounds of all levels of one variable after the other, each in the light of those that are already fixed.
-
-A row with some variables free is bounded by the value of the circuit with the largest entry of each table at the free
-ones (`operations.most_probable`).  That value is linear in the units u_k of any one region,
-
-    bound = sum_k d_k u_k        d_k = the derivative of the root by unit k, which does not depend on what is below,
-
-so the derivatives at the leaf of variable v give the bounds of all its levels c at once,  sum_k d_k p_k(c).  They are
-passed down from the root, by the product rule:
-
-    d of product p = sum_k w_kp d_k        d of unit u of child a = sum over the products p with u of
-                                           (d of product p) times the units of p in the other children.
-
-Only the way from one leaf to the next is walked: above the lowest node that has both below it nothing has changed for
-the next leaf, and elsewhere no unit has.  On the way up units are evaluated again, on the way down derivatives.
-Variables in the order of the leaves take a few regions each, where an evaluation takes all of them.
-
-Everything is a natural logarithm, so that nothing is lost however many variables there are.
+The search begins with a dive: the bounds of all levels of all free variables, one evaluation of as many rows, say for
+each variable how much its best level leads.  A quarter of the variables, those that lead by most, is fixed, and the
+rest bounded again.  A completion that the dive does not end in has a level that was passed over, so the largest of the
+bounds of these levels and that of the end is a bound of all.
 """
 
 import heapq
@@ -46,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Floats, Ints, Weights, check_flag, check_whole_number
+from pcircuit.arguments import Floats, check_flag, check_whole_number
 from pcircuit.circuit import Circuit, InputRegion, check_circuit
 from pcircuit.evidence import all_missing, check_row
 from pcircuit.inference.likelihood import log_likelihood
@@ -56,89 +42,7 @@ from pcircuit.regions import LeafFamily, StructureError
 
 TOLERANCE = 1e-12  # relative difference of likelihoods that counts as none
 BATCH = 256  # rows bounded in one call
-SMALLEST = 1e-280  # of a sum in the linear domain, relative to its largest weight: what underflows is nothing beside it
-
-
-class LevelBounds:
-    """The bounds of a row of which one variable after the other is fixed; shapes row (V,)."""
-
-    def __init__(self, circuit: Circuit, row: Ints) -> None:
-        self.circuit, self.leaf_of = circuit, circuit.vtree.leaf_of().tolist()
-        self.first, self.parents = circuit.vtree.first.tolist(), circuit.vtree.parents.tolist()
-        self.children = circuit.vtree.child_lists()
-        sizes = [region.num_units for region in circuit.regions]
-        self.starts = np.concatenate([[0], np.cumsum(sizes)])  # of each region among all units
-        self.units = np.empty(
-            self.starts[-1]
-        )  # ln; those of regions from `self.here` to the root may be old
-        for r, region in enumerate(circuit.regions):
-            self._set(
-                r,
-                self._inputs(region, int(row[region.variable]))
-                if region.is_input
-                else self._sums(r),
-            )
-        self.here = circuit.num_regions - 1
-        self.derivatives: Any = [None] * self.here + [
-            np.zeros(1)
-        ]  # per region (K,) ln, right from `here` to the root
-
-    def levels(self, v: int) -> Floats:
-        """(C,) natural logarithm of the bound of each level of variable v, which is free."""
-        self._go_to(self.leaf_of[v])
-        region: Any = self.circuit.regions[self.here]
-        terms = log_of(region.probs) + self.derivatives[self.here][:, None]
-        return np.asarray(np.logaddexp.reduce(terms, axis=0))
-
-    def fix(self, v: int, level: int) -> None:
-        """Give variable v, of which `levels` was asked last, a level."""
-        self._set(self.here, self._inputs(self.circuit.regions[self.here], level))
-
-    def _set(self, r: int, units: Floats) -> None:
-        """Take over the units of a region."""
-        self.units[self.starts[r] : self.starts[r + 1]] = units
-
-    def _inputs(self, region: Any, level: int) -> Floats:
-        """(K,) ln of the units of a leaf."""
-        return np.asarray(
-            log_of(region.probs[:, level] if level >= 0 else region.probs.max(axis=1))
-        )
-
-    def _go_to(self, leaf: int) -> None:
-        """Make the derivatives right from a leaf to the root, and the units everywhere else."""
-        top = self.here
-        while not self.first[top] <= leaf <= top:
-            if self.children[top]:
-                self._set(top, self._sums(top))
-            top = self.parents[top]
-        way, r = [], leaf
-        while r != top:
-            way.append(r)
-            r = self.parents[r]
-        for r in reversed(way):
-            self.derivatives[r] = self._derivatives(r)
-        self.here = leaf
-
-    def _sums(self, r: int) -> Floats:
-        """(K,) ln of the sums of an inner region, from the units of its children."""
-        region: Any = self.circuit.regions[r]
-        return log_sums(region.weights, self._factors(r).sum(axis=1))
-
-    def _factors(self, r: int) -> Floats:
-        """(P, A) ln of the factors of the products of region r."""
-        region: Any = self.circuit.regions[r]
-        return np.asarray(self.units[region.products + self.starts[self.children[r]]])
-
-    def _derivatives(self, child: int) -> Floats:
-        """(K,) ln of the derivatives of the root by the units of a region, from those of its parent."""
-        r = self.parents[child]
-        region: Any = self.circuit.regions[r]
-        a, others = self.children[r].index(child), self._factors(r)
-        others[:, a] = 0.0
-        through = log_sums(region.weights.T, self.derivatives[r]) + others.sum(axis=1)
-        found = np.full(self.circuit.regions[child].num_units, -np.inf)
-        np.logaddexp.at(found, region.products[:, a], through)
-        return found
+FIXED = 4  # one in so many of the free variables is fixed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,9 +108,9 @@ def most_probable_state(
 
     Notes
     -----
-    Deterministic circuits: O(number of parameters).  Others: a first dive that fixes one variable after the other, of
-    which each costs the regions between its leaf and that of the one before, and then one evaluation of the circuit for
-    each bounded row, of which there may be exponentially many.
+    Deterministic circuits: O(number of parameters).  Others: a first dive that fixes one quarter of the variables
+    after the other, of some four evaluations of the circuit for each level of each variable, and then one for each
+    bounded row, of which there may be exponentially many.
 
     References
     ----------
@@ -299,23 +203,33 @@ class _Search:
             self._push(np.array(rows), depths)
 
     def _dive(self, max_evaluations: int) -> None:
-        """A better state: fix the variables one after the other at the level with the largest bound.
+        """A better state: fix one quarter of the free variables after the other, at the levels with the largest bounds.
 
-        Each completion is below a level that was passed over or below the levels taken, so the largest of their bounds
-        is one of all.  Where the evaluations are used up, the largest term of each sum says what the others are.
+        Where the evaluations are used up, the largest term of each sum says what the others are.
         """
-        row = self.heap[0][-1].copy()
-        row[row == self.free_level] = -1
-        bounds, passed, taken = LevelBounds(self.circuit, row), -np.inf, np.inf
-        for v in self.order.tolist():
-            if self.evaluations + self.circuit.num_categories[v] > max_evaluations:
+        row, passed, taken = self.heap[0][-1].copy(), -np.inf, np.inf
+        free = self.order
+        while len(free):
+            sizes = self.free_level[free]
+            if self.evaluations + sizes.sum() > max_evaluations:
                 break
-            of_levels = bounds.levels(v)
-            row[v] = int(of_levels.argmax())
-            bounds.fix(v, row[v])
-            taken = float(of_levels[row[v]])
-            passed = max(passed, float(np.delete(of_levels, row[v]).max(initial=-np.inf)))
-            self.evaluations += self.circuit.num_categories[v]
+            rows = np.repeat(row[None], sizes.sum(), axis=0)
+            ends = np.cumsum(sizes)
+            levels = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
+            rows[np.arange(ends[-1]), np.repeat(free, sizes)] = levels
+            bounds = np.split(log_likelihood(self.bounding, rows) + self.offset, ends[:-1])
+            self.evaluations += len(rows)
+            best = np.array([of_levels.argmax() for of_levels in bounds])
+            others = [
+                np.delete(one, k).max(initial=-np.inf) for one, k in zip(bounds, best, strict=True)
+            ]
+            lead = np.array([one.max() for one in bounds]) - others
+            fixed = np.argsort(-lead, kind="stable")[: max(1, len(free) // FIXED)]
+            row[free[fixed]] = best[fixed]
+            passed = max(passed, np.array(others)[fixed].max())
+            taken = float(bounds[fixed[-1]].max())
+            free = np.delete(free, fixed)
+        row[row == self.free_level] = -1
         self._compete(_largest_terms(self.circuit, row))
         self.ceiling = max(passed, taken)
 
@@ -452,31 +366,11 @@ def _largest_value(circuit: Circuit, row: np.ndarray, largest: dict[int, Floats]
         if not region.is_input:
             children = circuit.vtree.children(r).tolist()
             factors = [values[c][region.products[:, a]] for a, c in enumerate(children)]
-            values.append(log_sums(region.weights, sum(factors)))
+            terms = log_of(region.dense_weights()) + sum(factors)
+            values.append(np.logaddexp.reduce(terms, axis=1))
             continue
         v = region.variable
         known = np.full(1, row[v])
         bound = largest[v] if v in largest else region.leaves.log_bound()
         values.append(bound if np.isnan(row[v]) else region.leaves.log_density(known)[0])
     return float(values[-1][0])
-
-
-def log_sums(weights: Weights, logs: Floats) -> Floats:
-    """ln of weights @ exp(logs), where nothing is lost to underflow.
-
-    Shapes: weights (n, m), logs (m,) -> (n,).
-    A matrix product; sums that come out so small, or so large, that terms may have left the range of doubles are taken
-    again with one logarithm per term.
-    """
-    top = logs.max()
-    if top == -np.inf:
-        return np.full(weights.shape[0], -np.inf)
-    with np.errstate(divide="ignore", over="ignore"):
-        sums = weights @ np.exp(logs - top)
-        result: Floats = np.log(sums) + top
-        doubtful = np.flatnonzero(~((sums >= SMALLEST * max(1.0, weights.max())) & (sums < np.inf)))
-        if len(doubtful):
-            rows: Any = weights[doubtful]
-            terms = np.log(rows.toarray() if hasattr(rows, "toarray") else rows) + logs
-            result[doubtful] = np.logaddexp.reduce(terms, axis=1)
-    return result

@@ -270,7 +270,7 @@ def test_the_logarithm_of_nearly_one_is_minus_the_other_tail():
 
 
 def test_nan_gives_nan():
-    for function in (gchi2.sf, gchi2.cdf, gchi2.logsf, gchi2.isf):
+    for function in (gchi2.sf, gchi2.cdf, gchi2.logsf, gchi2.isf, gchi2.ppf):
         assert math.isnan(function(math.nan, [1.0, 2.0]))
     assert all(math.isnan(part) for part in gchi2.sf_with_error(math.nan, [1.0]))
 
@@ -325,7 +325,7 @@ def test_bad_probabilities_are_refused(p):
 
 def test_numbers_give_floats_and_arrays_give_arrays():
     weights = np.array([1.0, 0.5])
-    for function in (gchi2.sf, gchi2.cdf, gchi2.logsf, gchi2.isf):
+    for function in (gchi2.sf, gchi2.cdf, gchi2.logsf, gchi2.isf, gchi2.ppf):
         for scalar in (0.5, np.float64(0.5), np.array(0.5), np.float32(0.5)):
             assert type(function(scalar, weights)) is float
         grid = np.array([[0.1, 0.2, 0.3], [0.4, math.nan, 0.9]])
