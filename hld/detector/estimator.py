@@ -22,7 +22,7 @@ from hld.answers.table_facts import values_of
 from hld.features.odd_rows import log_typicality
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
-from hld.tables.drawing import draw_rows
+from hld.tables.drawing import as_learned, draw_rows
 from hld.tables.schemas.learn_schema import learn_schema
 
 WIDTH = re.compile(r"`table` has (\d+) columns, expected (\d+) ")
@@ -150,8 +150,8 @@ class Estimator:
         Returns
         -------
         pandas.DataFrame or (num_samples, V) object array
-            A frame if the table had names and pandas is installed.  Columns are those that were learned;
-            None for rare and new levels.  No cell is missing: the circuit is of complete rows.
+            A frame if the table had names and pandas is installed.  Columns are those that were learned, amounts
+            written as in training; None for rare and new levels.  No cell is missing: the circuit is of complete rows.
 
         Raises
         ------
@@ -169,10 +169,10 @@ class Estimator:
         """
         check_fitted(self)
         encoder = self.encoder_
-        names = encoder.names
-        cells = draw_rows(
+        rows = draw_rows(
             self.circuit_, encoder.columns, self.values_, num_samples, where=where, rng=rng
         )
+        names, cells = as_learned(encoder, self.values_, rows)
         if encoder.by_name:
             with contextlib.suppress(ImportError):
                 frame = data_frame(dict(zip(names, cells.T.tolist(), strict=True)))

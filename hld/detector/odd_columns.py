@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.amounts import UNIT
 from hld.tables.cells import Columns, distinct_values, reads_as_number
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import whole_cells
@@ -60,12 +61,14 @@ def examine_columns(
     arrays = dict(zip(names, columns.arrays, strict=True))
     asked = {*column_roles(names, categorical, continuous)}
     asked |= {one.name for one in given.columns} if given is not None else set()
-    texts, dates, left = [], [], []
+    texts, amounts, dates, left = [], [], [], []
     for column in schema.columns:
         name = column.name
         if name in asked:
             continue
-        if column.source is None and (date := _unread_date(column, arrays[name])):
+        if column.part == UNIT:
+            amounts.append(f"{column.source!r} (such as {_first_text(arrays[column.source])})")
+        elif column.source is None and (date := _unread_date(column, arrays[name])):
             dates.append(date)
         elif column.kind == LEFT_OUT and column.note.startswith(CAUSES):
             odd = ""
@@ -78,6 +81,10 @@ def examine_columns(
         texts,
         "of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
         "numbers (rows are counted from 0), or name them in `categorical`",
+    )
+    _warn(
+        amounts,
+        "of amounts that are text, which are read as numbers: {}; their units are columns of their own",
     )
     _warn(
         dates,
@@ -124,6 +131,11 @@ def _unread_date(column: Any, values: Any) -> str:
     if len(found) < FEWEST_TEXTS or 2 * len(found) <= len(levels):
         return ""
     return f"{column.name!r} (such as {found[0]!r})"
+
+
+def _first_text(values: Any) -> str:
+    """The first text of a column."""
+    return reprlib.repr(next(cell for cell in values.tolist() if isinstance(cell, str)))
 
 
 def _texts_among_numbers(name: str, values: Any) -> str:

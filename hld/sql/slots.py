@@ -120,6 +120,11 @@ def part_expression(value: Any, part: str) -> Any:
     """A part of a date (`hld.tables.calendar`) as an expression; None where the column holds no dates."""
     import ibis
 
+    if part not in PARTS:
+        raise ValueError(
+            f"column {value.get_name()!r} holds amounts that are text, which no database reads as the model does: "
+            "test its rows, or fit a model to a table of numbers"
+        )
     if not (value.type().is_timestamp() or value.type().is_date()):
         return ibis.null(str if part == "weekday" else int)
     if part == "weekday":

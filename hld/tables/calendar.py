@@ -12,6 +12,8 @@ hour      0 .. 23                            floor(s / 3600) mod 24
 month     1 .. 12                            of the Gregorian calendar
 ========  =================================  ===================================================
 
+Amounts that are text have two parts, a number in place of their column and a unit (`hld.tables.amounts`).
+
 Times with a zone are converted to UTC: remove the zone first where hours should be local.
 """
 
@@ -21,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hld.tables.amounts import UNIT, amounts_of, units_of
 from hld.tables.cells import Columns
 from hld.tables.factored import Factored, object_cells
 from hld.tables.times import as_seconds
@@ -35,7 +38,7 @@ PARTS = {"weekday": WEEKDAYS, "hour": tuple(range(24)), "month": tuple(range(1, 
 
 
 class Derived(NamedTuple):
-    """A column that is a part of another one."""
+    """A column that is a part of another one, or, under the name of that, stands in its place."""
 
     name: str
     source: str
@@ -51,7 +54,7 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
     new = {
         one.name: part_of(arrays[one.source], one.part)
         for one in derived
-        if one.source in arrays and one.name not in arrays
+        if one.source in arrays and (one.name not in arrays or one.name == one.source)
     }
     arrays |= new
     added = len(arrays) - len(names)
@@ -61,7 +64,9 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
 
 
 def part_of(values: Any, part: str) -> Any:
-    """A part of each date of a column (N,), missing where the cell is none."""
+    """A part of each date, or amount, of a column (N,), missing where the cell is none."""
+    if part not in PARTS:
+        return units_of(values) if part == UNIT else amounts_of(values, part)
     if values.dtype.kind == "M":  # as a double, 23:59:59.999999999 would be the next day
         values = values.astype("M8[s]")
     seconds = as_seconds(values, "date")[0]

@@ -49,8 +49,8 @@ REAL = (numbers.Real, Decimal, np.bool_)
 EXACT = 2.0**53  # below it doubles hold every whole number
 # Without blanks at its ends; at most one inside where several could be, so that long texts are read once.
 _NUMBER = re.compile(
-    r"([A-Z]{3}\s|[$\u20ac\u00a3\u00a5]\s?)?[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
-    r"([eE][+-]?\d+)?(\s[A-Z]{3}|\s?[%$\u20ac\u00a3\u00a5])?"
+    r"[$\u20ac\u00a3\u00a5]?\s?[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
+    r"([eE][+-]?\d+)?\s?[%$\u20ac\u00a3\u00a5]?"
 )
 
 

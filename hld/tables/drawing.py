@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
+from hld.tables.amounts import UNIT, written
 from hld.tables.conditions import Condition, cut_edges, read_condition
 from hld.tables.factored import object_cells
 from hld.tables.times import from_seconds
@@ -19,6 +20,7 @@ from hld.tables.values import drawable, grids
 from pcircuit.arguments import check_generator, check_whole_number
 
 if TYPE_CHECKING:
+    from hld.tables.schemas.encoder import TableEncoder
     from hld.tables.values import Grid, ValueTables
 
 
@@ -48,6 +50,25 @@ def draw_rows(
         numbers = grid.draw(marks[codes[:, v]], marks[codes[:, v] + 1], rng.random(num_samples))
         rows[:, v] = _plain(numbers, column.kind, grid.unit)
     return rows
+
+
+def as_learned(
+    encoder: TableEncoder, tables: ValueTables, rows: np.ndarray
+) -> tuple[list[str], np.ndarray]:
+    """Names and cells of drawn rows as their table has them: numbers and units as one column of amounts.
+
+    Shapes: rows (N, V) -> (N, V').
+    """
+    names, inside = [*encoder.names], grids(encoder.columns, tables)
+    rows = rows.copy()
+    units = {one.source: names.index(one.name) for one in encoder.derived if one.part == UNIT}
+    for one in encoder.derived:
+        if one.name in units:
+            v, u = names.index(one.name), units[one.name]
+            step = getattr(inside[v], "unit", 1.0)
+            rows[:, v] = [written(x, unit, one.part, step) for x, unit in rows[:, [v, u]].tolist()]
+    kept = [v for v in range(len(names)) if v not in units.values()]
+    return [names[v] for v in kept], rows[:, kept]
 
 
 def condition_probability(

@@ -27,7 +27,7 @@ from hld.apps.command.reading import (
 from hld.apps.export.c_source import c_source
 from hld.apps.export.onnx_graph import onnx_model
 from hld.detector.detector import HLDDetector
-from hld.tables.drawing import draw_rows
+from hld.tables.drawing import as_learned, draw_rows
 from hld.tables.files.files import read_training
 from hld.tables.schemas.learn_schema import calendar_columns
 from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
@@ -191,7 +191,8 @@ def sample(args: argparse.Namespace) -> int:
             rng=args.seed,
         )
     _warn_of_empty(detector.encoder_.columns, rows)
-    write_rows(detector.encoder_.names, rows, output)
+    names, cells = as_learned(detector.encoder_, detector.values_, rows)
+    write_rows(names, cells, output)
     return 0
 
 

@@ -21,12 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.calendar import PARTS
 from hld.tables.factored import object_cells
 from hld.tables.files.byte_files import called, form_of, opened, with_head
 from hld.tables.files.dialect import ReadOptions, find_dialect
 from hld.tables.files.row_chunks import smaller, text_chunks, together, typed_chunks
 from hld.tables.files.text_cells import as_fitted, typed_columns
-from hld.tables.schemas.columns import BinColumn
+from hld.tables.schemas.columns import BinColumn, LevelColumn
 from hld.tables.schemas.encoder import TableEncoder
 
 DEFAULT = ReadOptions()
@@ -93,7 +94,10 @@ def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
             for given, known in zip(names, encoder.table_names, strict=True)
         }
     for one in encoder.derived:
-        fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
+        if one.part in PARTS:
+            fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
+        else:  # an amount is text as long as it is read
+            fitted[one.source] = LevelColumn(one.source, "categorical", (), rare=bytes(8))
     return fitted
 
 

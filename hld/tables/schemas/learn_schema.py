@@ -13,13 +13,15 @@ Nor is a column that orders the rows, as a time stamp does (`schemas.row_order`)
 
 import math
 import reprlib
+import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from hld.tables.calendar import PARTS, with_parts
+from hld.tables.amounts import UNIT, amount_form
+from hld.tables.calendar import PARTS, Derived, with_parts
 from hld.tables.cells import (
     as_numbers,
     distinct_values,
@@ -187,10 +189,14 @@ def _schema_of(
         raise ValueError("`table` has 0 rows, expected at least one: there is nothing to learn")
     by_name, rows = parts.names is not None or names is not None, check_rows(rows, parts.num_rows)
     names = column_names(names, parts.names, len(parts.arrays))
-    derived = {one.name: one for one in (() if given is None else given.derived)}
-    parts = with_parts(parts, tuple(derived.values()), names, by_name)
-    names = parts.names if derived else names
+    parts = with_parts(parts, () if given is None else given.derived, names, by_name)
+    names = parts.names if given is not None and given.derived else names
     known, roles = _known(given, names), column_roles(names, categorical, continuous)
+    amounts = [] if keep_all else _amounts(parts.arrays, names, {*known, *roles})
+    parts = with_parts(parts, amounts, names, by_name)
+    names = parts.names if amounts else names
+    derived = {one.name: one for one in (*amounts, *(() if given is None else given.derived))}
+    roles = column_roles(names, categorical, continuous)
     _check_roles(roles, known)
     columns = []
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
@@ -203,7 +209,7 @@ def _schema_of(
         if name in derived:
             if count_missing(values) == len(values):
                 raise ValueError(
-                    f"`table` column {derived[name].source!r} holds no date, expected some to derive {name!r} from: "
+                    f"`table` column {derived[name].source!r} holds no date or amount, expected some to derive {name!r} from: "
                     "convert the column first"
                 )
             found = replace(found, source=derived[name].source, part=derived[name].part)
@@ -220,6 +226,23 @@ def _schema_of(
     if all(column.kind == LEFT_OUT for column in columns):
         raise _nothing_left(columns, known)
     return TableSchema(tuple(columns), parts.num_rows, by_name)
+
+
+def _amounts(arrays: list[Any], names: Any, chosen: set[str]) -> list[Derived]:
+    """The numbers and the units of the columns that hold amounts as text and are not among the chosen ones."""
+    found = []
+    for name, values in zip(names, arrays, strict=True):
+        try:
+            form = None if name in chosen else amount_form(values)
+        except ImportError as error:
+            warnings.warn(f"`table` column {name!r} is learned as text: {error}", stacklevel=6)
+            form = None
+        if form is not None:
+            unit = f"{name}_{UNIT}"
+            while unit in names:
+                unit += "_"
+            found += [Derived(name, name, form), Derived(unit, name, UNIT)]
+    return found
 
 
 def _without_clocks(

@@ -51,6 +51,7 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.amounts import FORMS, UNIT
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import NUMERIC, level_order
 from hld.tables.column_names import is_sequence
@@ -62,6 +63,7 @@ from pcircuit.arguments import check_flag, check_whole_number
 
 LEFT_OUT = "left out"
 GROUPING = "names the groups"  # the note of the column that `groups` was
+ALL_PARTS = (*PARTS, *FORMS, UNIT)
 OF_LEVELS = ("categorical", "boolean", "integer", "constant")
 KINDS = (*OF_LEVELS, *BINNED, LEFT_OUT)
 
@@ -93,7 +95,8 @@ class ColumnSchema:
     optional : bool
         For a column that is left out: whether it is none of the table's own.  A table with names may have it.
     source, part : str or None
-        The column of dates that this one is derived from, and which part of it (`hld.tables.calendar`).
+        The column that this one is derived from, perhaps itself, and which part of it (`hld.tables.calendar`,
+        `hld.tables.amounts`).
     """
 
     name: str
@@ -116,7 +119,7 @@ class ColumnSchema:
                 raise TypeError(
                     f"`{name}` of column {self.name!r} must be text, found {getattr(self, name)!r}"
                 )
-        choices = {"kind": (None, *KINDS), "policy": UNSEEN, "part": (None, *PARTS)}
+        choices = {"kind": (None, *KINDS), "policy": UNSEEN, "part": (None, *ALL_PARTS)}
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise ValueError(
@@ -251,7 +254,9 @@ class TableSchema:
     def table_names(self) -> tuple[Any, ...]:
         """Names of the columns of the table itself, those that are neither derived nor optional: a tuple of str."""
         return tuple(
-            column.name for column in self.columns if column.source is None and not column.optional
+            column.name
+            for column in self.columns
+            if column.source in (None, column.name) and not column.optional
         )
 
     @property
