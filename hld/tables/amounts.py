@@ -31,101 +31,11 @@ FORMS = {  # how numbers are written: what groups thousands, and the decimal mar
 }
 AMOUNT = re.compile(r"(\D{0,12}?)(\d+(?:[.,'\s]\d+)*)(\D{0,12})")
 MINUS = "-\N{MINUS SIGN}"
-UNITS = frozenset(
-    [
-        "%",
-        "‰",
-        "bp",
-        "bps",
-        "pp",
-        "ppm",
-        "x",
-        "pcs",
-        "km",
-        "m",
-        "cm",
-        "mm",
-        "µm",
-        "mi",
-        "yd",
-        "ft",
-        "in",
-        "ha",
-        "m²",
-        "m³",
-        "m2",
-        "m3",
-        "kg",
-        "g",
-        "mg",
-        "µg",
-        "ug",
-        "t",
-        "lb",
-        "lbs",
-        "oz",
-        "l",
-        "ml",
-        "cl",
-        "dl",
-        "gal",
-        "mol",
-        "h",
-        "hr",
-        "hrs",
-        "min",
-        "s",
-        "sec",
-        "ms",
-        "us",
-        "µs",
-        "ns",
-        "d",
-        "days",
-        "hours",
-        "minutes",
-        "seconds",
-        "°C",
-        "°F",
-        "C",
-        "F",
-        "K",
-        "kWh",
-        "MWh",
-        "Wh",
-        "kW",
-        "MW",
-        "W",
-        "V",
-        "A",
-        "mA",
-        "kJ",
-        "J",
-        "Hz",
-        "kHz",
-        "MHz",
-        "GHz",
-        "km/h",
-        "mph",
-        "m/s",
-        "bpm",
-        "rpm",
-        "mg/dl",
-        "mmol/l",
-        "kcal",
-        "B",
-        "kB",
-        "KB",
-        "MB",
-        "GB",
-        "TB",
-        "Pa",
-        "hPa",
-        "bar",
-        "psi",
-        "mmHg",
-    ]
-)
+UNITS = """
+    % ‰ bp bps pp ppm x pcs  km m cm mm µm mi yd ft in ha m² m³ m2 m3  kg g mg µg ug t lb lbs oz l ml cl dl gal mol
+    h hr hrs min s sec ms us µs ns d days hours minutes seconds  °C °F C F K kWh MWh Wh kW MW W V A mA kJ J
+    Hz kHz MHz GHz km/h mph m/s bpm rpm mg/dl mmol/l kcal  B kB KB MB GB TB Pa hPa bar psi mmHg
+"""
 NEARLY_ALL, MOSTLY = 0.95, 0.5  # shares of rows
 FEWEST = 20  # rows with a text, below which nothing is read as an amount
 SHOWN = 200  # rows that are looked at first
@@ -217,7 +127,7 @@ def _matching(cells: list[Any]) -> float:
 def _is_known(unit: str) -> bool:
     """Whether a unit is none, one of `UNITS` behind the number, or a currency; "12A" is a code, "12 A" a current."""
     text = " ".join(unit.replace("#", " ").split())
-    if unit[0] == "#" and text in UNITS and not (len(unit) == 2 and text.isupper()):
+    if unit[0] == "#" and text in UNITS.split() and not (len(unit) == 2 and text.isupper()):
         return True
     return not text or _price(f"1 {text}", ".").currency == text
 

@@ -209,8 +209,8 @@ def _schema_of(
         if name in derived:
             if count_missing(values) == len(values):
                 raise ValueError(
-                    f"`table` column {derived[name].source!r} holds no date or amount, expected some to derive {name!r} from: "
-                    "convert the column first"
+                    f"`table` column {derived[name].source!r} holds no date or amount, expected some to derive "
+                    f"{name!r} from: convert the column first"
                 )
             found = replace(found, source=derived[name].source, part=derived[name].part)
         columns.append(found)
