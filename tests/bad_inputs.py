@@ -12,6 +12,7 @@ import functools
 import inspect
 
 import numpy as np
+import pandas as pd
 
 import hld
 import pcircuit
@@ -109,6 +110,7 @@ ARGUMENTS = {
     "keep": ("[0]", "variables"),
     "evidence": ("[0, 1]", "row"),
     "detail": ("'auto'", "name"),
+    "dtype": ("'float64'", "name"),
     "kinds": ("'sum'", "kinds"),
     "edits": ("[]", "edits"),
     "score": ("'log_std'", "name"),
@@ -288,6 +290,7 @@ OWN = {
     "hld.gchi2.prepare": LAW | {"noncentralities": UNKNOWN},
     **{f"hld.gchi2.{name}": LAW for name in ("cdf", "sf", "logsf", "sf_with_error")},
     "hld.gchi2.isf": LAW,
+    "hld.gchi2.ppf": LAW,
     "hld.plots.images": {
         "rows": ("[[0, 1]]", ["None", "[]", "[0, 1]", "[['a', 'b']]"]),
         "shape": ("(1, 2)", ["None", "3", "(1,)", "(0, 2)", "(1.5, 2)", "'ab'"]),
@@ -407,11 +410,6 @@ def namespace():
         mask.flat[0] = True
         return np.ma.array(array, mask=mask)
 
-    class Twice:
-        """A data frame with one name twice."""
-
-        columns = ("a", "a")
-
     return {
         "np": np,
         "pcircuit": pcircuit,
@@ -432,7 +430,7 @@ def namespace():
         "result": test(rows),
         "monitor": hld.Monitor(coins),
         "encoder": hld.fit_encoder([[0, 1], [1, 0]]),
-        "twice": Twice(),
+        "twice": pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]),
         "new_axes": lambda: Figure().add_subplot(),
         "detector": hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=9).fit(table),
     }

@@ -205,8 +205,8 @@ def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) 
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows of text, their cells below one another."""
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    """Rows of text, their cells below one another where they are shown."""
+    widths = [max(map(len, cells)) for cells in zip(*rows[:MOST_LINES], strict=True)]
     lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
     return [f"  {line}".rstrip() for line in lines]
 

