@@ -183,14 +183,6 @@ def write_archive(
                 np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
-def check_header(header: dict[str, object]) -> None:
-    """Raise unless `write_archive` accepts a header: a check before long work whose result the header describes.
-
-    O(size of the header as JSON).
-    """
-    _header_text(header, [])
-
-
 def read_archive(
     path: str | os.PathLike[str], kind: str, version: int
 ) -> tuple[dict[str, Any], Arrays]:
