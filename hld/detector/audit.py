@@ -9,7 +9,7 @@ From a table that the detector has not seen, batches of T rows are drawn and jud
 * **whole groups**, where a column of groups is given: each group of the table is one batch.
 * of detectors fitted with groups or ``order="time"`` random rows do not tell the level: they vary less than the rows of
   one group, or successive ones.  With ``order="time"`` the level is that of rows in order, with groups that of whole
-  groups (`hld.detector.audit`); without a column of them it is not known.  `AuditResult.notes` says so.
+  groups; without a column of them it is not known.  `AuditResult.notes` says so.
 * **power**: rows drawn so that a level of a column is more frequent among the cells that are there, as an `Edit` says;
   everything else given that column stays as it is, because whole rows are drawn, and as many cells are missing.
 
@@ -231,7 +231,7 @@ def audit(
     ----------
     detectors : detector, or mapping of name to detector
         A function from a batch to a p-value, or to true for an alarm and false for none, or an object with ``test``
-        (or ``predict``) that returns one of these, itself or under a usual name: see `hld.detector.audit`.
+        (or ``predict``) that returns one of these, itself or under a usual name.
     held_out : table
         Rows from the distribution that the detectors learned, in their order.
     sizes : sequence or array of int

@@ -8,8 +8,8 @@ at the levels that tests use,
     #{drawn batches that the law gives a p-value of at most alpha}  <=  B alpha + 2 sqrt(B alpha (1 - alpha)),
 
 so that the law rejects no more often than it should, within the error of B draws.  Below that size tails of drawn
-batches decide: drawn from the circuit when a batch is tested (`hld.laws.drawn`), or from reference rows, drawn here
-(`hld.laws.drawn`).
+batches decide: drawn from the circuit when a batch is tested (`hld.laws.drawn`), or here from
+reference rows.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ With few rows the limit law is not the law of the distances, but it is a good sc
 of a distance under the law of three moments (`hld.gchi2.three_moments`) with its variance corrected for T; with several
 metrics it is the harmonic mean of these (`hld.laws.joint`).  Scores are fixed functions of the distances, smooth into
 the far tail and nearly alike at all batch sizes; how often an unshifted batch has a score as small as the observed one
-is found by drawing (`hld.laws.drawn`, `hld.laws.drawn`), whatever the law is.
+is found by drawing, whatever the law is.
 
 Tails of scores drawn when a test is made, for references whose rows are not there later.
 

@@ -157,12 +157,10 @@ def _law(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> tuple[float, 
 
 
 def _products(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> np.ndarray:
-    """(m, m) products phi(x) . phi(x') of m rows, as A A^t - D - D^t.
-
-    A holds sqrt(w_c n / n_v) where x_v = c, and D is the sum over columns v that both rows show of
-    n / n_v (w_c p_c - sum_c w_c p_c^2 / 2) with c = x_v, for its product with the mean.  A is dense where a matrix
-    product is faster than visiting the pairs of rows that are alike.
-    """
+    """(m, m) products phi(x) . phi(x') of m rows, as A A^t - D - D^t."""
+    # A holds sqrt(w_c n / n_v) where x_v = c, and D is the sum over columns v that both rows show of
+    # n / n_v (w_c p_c - sum_c w_c p_c^2 / 2) with c = x_v, for its product with the mean; A is dense where a matrix
+    # product is faster than visiting the pairs of rows that are alike
     from scipy.sparse import csr_array
 
     codes, m = np.array(items), len(items[0])

@@ -3,14 +3,14 @@ r"""The witnesses: what is tested of a batch beside its distance, each listed in
 A witness compares counts of a batch with those of other rows, `hld.answers.profile.Held`.  Counts add up: over
 chunks, summaries, machines.  So a function of both, in `WITNESSES`, is heard wherever there are counts; where there are
 none, `OfColumns.not_heard` of the result names it.  It returns a `Witness`, which shares the level with the others
-(`hld.witnesses.witnesses`) and has a part in the effect (`hld.witnesses.effects`).
+and has a part in the effect (`hld.witnesses.effects`).
 
 Which rows these are is told by the judge (`hld.answers.table_facts.held_of`): those held out, or as many of them as
 have the covariates of the batch.
 
 Numbers of rows need not even that: `hld.features.odd_rows.ODDNESS`.
 
-Several tests share one level: of the distance, of missing and new values, of witnesses (`hld.witnesses.witnesses`).
+Several tests share one level: of the distance, of missing and new values, of witnesses.
 
 The distance has a p-value p_0, each test beside it one p_i and a part w_i of the level, w_0 = 1 - sum w_i.  With
 

@@ -1,7 +1,7 @@
 """The passes with one logarithm per unit: slower, and right whatever the spread of the likelihoods.
 
 Used for the rows that the linear-domain passes mark as suspect (see `kernels.rescaling`), and for circuits whose
-likelihoods may be too large for doubles (see `inference.log_domain`).
+likelihoods may be too large for doubles.
 
     products:  log p = sum_c log (unit of child c)
     sums:      log s_k = logsumexp_p (log W[k, p] + log product p)
@@ -16,7 +16,7 @@ the largest row sum of region r,
     log2 of a unit of r  <=  c_r = max(0, log2 t_r) + sum over its children of c_child,
 
 and the partial products of a region obey the same bound.  Circuits whose bound exceeds the range of doubles are
-evaluated in the log domain (`inference.log_domain`), row by row, as `inference.likelihood` does for suspect rows.
+evaluated in the log domain, row by row, as `inference.likelihood` does for suspect rows.
 """
 
 from typing import Any

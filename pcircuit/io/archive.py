@@ -5,7 +5,7 @@ give equal bytes.
 
 A file may come from anywhere, so reading trusts nothing.  No member is compressed and all sizes must fit the real
 size of the file, hence the memory that reading takes is bounded by a fixed multiple of that size.  The header is JSON
-within limits (`io.archive`), arrays are plain numbers, and nothing is ever evaluated as
+within limits, arrays are plain numbers, and nothing is ever evaluated as
 code.  The checksum of each member (CRC-32) detects damage, not intent: whoever crafts a file can compute it again, so
 the reader of each format must check what arrays and header say.  Every defect raises a `ValueError` that names the
 file.

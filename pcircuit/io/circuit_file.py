@@ -33,7 +33,7 @@ checked against every other before a region is made; an accepted file gives a ci
 Mixtures of circuits as files: the arrays of each circuit, numbered, and their weights, in one archive.
 
     weights              (M,)    not negative, sum 1
-    0.parents, ...               the ten arrays of circuit 0, as in a circuit's own file (`pcircuit.io.circuit_file`)
+    0.parents, ...               the ten arrays of circuit 0, as in a circuit's own file
     1.parents, ...               those of circuit 1, and so on
 
 Written whole or not at all, and read without trust, like all archives of `pcircuit.io.archive`.

@@ -14,8 +14,6 @@ The v-tree is the given one, or that of the scopes themselves.
 Scopes are sets of variables kept as the bits of whole numbers, each set once: a chain of V variables has scopes of
 V^2 / 16 to V^2 / 8 bytes.
 
-Units one by one, the way text formats list them, before they become regions (`pcircuit.io.graph`).
-
 A few bytes can stand for a large table: an indicator of one among a million categories, a binomial.  Indicators are
 kept as the category that they are of.  Where a table must be made, its entries are counted first, against the size of
 the file, so that no file of some kilobytes fills the memory.

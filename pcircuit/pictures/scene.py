@@ -1,7 +1,7 @@
 """What a picture consists of, before it is drawn.
 
 A picture is described once, as a `Scene`: boxes, discs, curves and texts at positions in pixels, x to the right and y
-downwards.  `pcircuit.pictures.scene` draws scenes with matplotlib, `pcircuit.pictures.scene` writes them as SVG; so a
+downwards.  `draw` draws scenes with matplotlib, `svg` writes them as SVG; so a
 picture in a paper and one in a browser are the same picture.  Some shapes carry a `tip`, the text that a browser shows
 when one points at them, and a `key`: shapes with a common key light up together.
 
@@ -19,7 +19,7 @@ Scenes as SVG, and pages of HTML around them that need nothing from elsewhere.
 
 A page (`page.html`) shows one scene, or several with a slider, and below it the text of whatever one points at, taps or
 reaches with the Tab key.  One can zoom, and fold what is below a region: the rest then closes up as
-`pcircuit.pictures.scene.arrange` would have arranged it.  Style and script are part of the file, and a policy in its
+`arrange` would have arranged it.  Style and script are part of the file, and a policy in its
 head forbids the browser to load anything else, so a page can be mailed, put on a memory stick, and opened ten years
 later.
 

@@ -39,7 +39,7 @@ the weights of Anderson and Darling, under which every cut between two bins coun
 .. math:: d^2 = \sum_v \sum_{c < C_v} \frac{(\hat G_{vc} - G_{0vc})^2}{G_{0vc} (1 - G_{0vc}) + f}, \qquad f = 0.01.
 
 The mean likelihoods of the K input units of a variable are l = P f in the frequencies f of its categories, so
-frequencies are recovered as P^+ l (see `hld.witnesses.metrics.maps`): with L the cumulative sums and W the weights,
+frequencies are recovered as P^+ l: with L the cumulative sums and W the weights,
 F = W L P^+ is linear, and null, covariance and holes are treated as for any other metric.  What the units cannot
 distinguish is not seen.  F has C - 1 rows for each variable, but no more than K directions that matter: its singular
 value decomposition F = A s B^t has the norm of s B^t, of at most K rows.

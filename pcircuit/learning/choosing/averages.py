@@ -3,7 +3,7 @@ r"""Averages of models that err in different ways, and the best mixture of such 
 .. math:: p(x) = \sum_k w_k \frac{1}{M_k} \sum_m p_{km}(x)
 
 An average has a mean log-likelihood above the mean of those of its members (Jensen's inequality), by the more the less
-these agree.  The ways to make members that do not agree are those of `pcircuit.learning.choosing.averages`.
+these agree.  The ways to make members that do not agree are below.
 
 The members of one way are equal but for chance and have equal weights; the ways are not, and the validation rows weigh
 them (`best_weights`).  Each way starts with two members, and these tell how it will go on.  If l_1 is the mean
@@ -14,8 +14,8 @@ log-likelihood of a member and l_2 that of the average of two, that of M is abou
 as the loss to the limit falls with 1/M, like the variance of an average of M.  To the mixture a way is worth its share:
 w_k (l_M - l_now), with the weights that it would have if it ended now.  The next member is of the way that gains most
 by one more for its work, among those that promise more than their part of the tolerance with all their members, since
-one member more or less may gain or lose by chance.  All together take no more work than is left of the whole search
-(`pcircuit.learning.choosing.averages`), and have no more parameters than `max_parameters`.
+one member more or less may gain or lose by chance.  All together take no more work than is left of the whole search,
+and have no more parameters than `max_parameters`.
 
 EM for the average of the trees of bootstrap samples (`fit_mixture`), which lets each tree specialise in the rows that
 it explains best, gains on some tables and overfits on others.  Where these trees have the largest weight it is tried,

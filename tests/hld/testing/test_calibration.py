@@ -79,8 +79,8 @@ def test_auto_null_keeps_its_level_at_every_size(circuit, metric, T):
     test = HLDTest(circuit, metric=metric, null="auto", rng=2, num_resamples=B)
     drawn = test.calibration.null.drawn(T)
     assert_level(
-        pvalues(test, T, 10_000), drawn=drawn, upper_only=T == 1
-    )  # few states: ties only lower the level
+        pvalues(test, T, 10_000), drawn=drawn, upper_only=T <= 2
+    )  # single rows have few states, whose ties only lower the level; at two the law may reject too seldom
 
 
 @pytest.mark.slow
