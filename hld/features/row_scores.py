@@ -321,9 +321,9 @@ def bin_edges(scores: np.ndarray, drawn: np.ndarray | None = None) -> np.ndarray
     """
     values = np.unique(scores)
     if len(values) > BINS - 2:
-        shares = np.linspace(0, 1, BINS - 2)
-        source = scores if drawn is None else drawn
-        values = np.unique(np.quantile(source, shares, method="inverted_cdf"))
+        ordered = np.sort(scores if drawn is None else drawn)
+        places = np.arange(BINS - 2) * len(ordered) // (BINS - 3)
+        values = np.unique(ordered[np.minimum(places, len(ordered) - 1)])
     apart = 1e-5 * max(float(np.abs(values[values > NEVER]).max(initial=0.0)), 1e-30)
     middles = ((values[1:] + values[:-1]) / 2)[np.diff(values) > apart]
     return np.concatenate([values[:1] - apart, middles, values[-1:] + apart])

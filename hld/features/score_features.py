@@ -25,11 +25,8 @@ import pcircuit
 
 FLOOR = 1e-3  # of variances: what a category with this probability has
 MOST_FEATURES = 256  # R
-DRAWN_VALUES, MOST_DRAWN, FEWEST_DRAWN = (
-    8_000_000,
-    2_000,
-    100,
-)  # numbers, and rows, that variances are estimated from
+DRAWN_VALUES = 8_000_000  # numbers that variances are estimated from,
+MOST_DRAWN, FEWEST_DRAWN = 500, 100  # in so many rows
 SEED = 0  # of what is drawn: the same circuit has the same features
 
 
@@ -75,7 +72,7 @@ class ScoreFeatures:
 def score_features(circuit: pcircuit.Circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
     """The features of a circuit.
 
-    The scores of 100 to 2,000 rows that are drawn from the circuit, always the same.
+    The scores of 100 to 500 rows that are drawn from the circuit, always the same.
     """
     variances = score_variances(circuit)
     factors, owner = 1.0 / np.sqrt(variances + FLOOR), _owners(circuit)

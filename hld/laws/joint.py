@@ -27,7 +27,6 @@ import numpy as np
 
 from hld.laws.null import Null, PValue
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
-from hld.references.rows import distances_of_sums
 from pcircuit.io.archive import finite_array, under_prefix, with_prefix
 
 DRAWS = 8_000
@@ -164,12 +163,17 @@ def joint_law(
     Shapes: factor (n, m).
     n^2 m multiplications for the forms of the metrics in the n directions, and B n^2 for the draws of each.
     """
-    known: dict[Any, Any] = {}
-    blocks = []
+    forms = []  # of a metric in the directions; ranks do not see its scale, and single precision is enough for them
+    for metric in metrics:
+        mapped = metric.apply(factor)
+        form = mapped @ mapped.T
+        forms.append((form / (np.trace(form) or 1.0)).astype(np.float32))
+    squared = np.empty((num_draws, len(metrics)), np.float32)
     for start in range(0, num_draws, BLOCK):
-        drawn = rng.standard_normal((min(BLOCK, num_draws - start), len(factor)))
-        blocks.append(distances_of_sums(metrics, factor, drawn, known))
-    squared = np.concatenate(blocks)
+        block = squared[start : start + BLOCK]
+        drawn = rng.standard_normal((len(block), len(factor)), dtype=np.float32)
+        for i, form in enumerate(forms):
+            block[:, i] = (drawn @ form * drawn).sum(axis=1)
     ranks = np.stack(
         [
             len(column) - np.searchsorted(np.sort(column), column, side="left")

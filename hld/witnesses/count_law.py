@@ -49,6 +49,7 @@ from pcircuit.moments.leading import leading_eigenpairs
 FLOOR = 0.01  # added to the share of a category
 MOST_ROWS = 800  # of the reference that are compared with one another
 MOST_PRODUCTS = 3e8  # pairs of rows, times columns and edges
+CLOSE = 0.01  # residual of the largest eigenvalue, which is then within 1e-4 where the next is a tenth smaller
 DENSE = 100.0  # multiplications of a matrix product in the time of one for a pair of rows that are alike
 
 
@@ -149,7 +150,7 @@ def _law(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> tuple[float, 
     products = _products(items, tables)
     m = len(products)
     own = np.diagonal(products).copy()
-    largest = float(leading_eigenpairs(products, m, 1, 1e-6)[0][0]) / m
+    largest = float(leading_eigenpairs(products, m, 1, CLOSE)[0][0]) / m
     np.fill_diagonal(products, 0.0)
     by_row = np.einsum("ij,ij->i", products, products) / (m - 1)
     second = float(by_row.mean()) + 2 * float(by_row.std(ddof=1)) / m**0.5

@@ -18,7 +18,7 @@ from hld.features.row_vectors import (
     largest_factors,
     some_rows,
 )
-from hld.features.score_features import FLOOR, score_features, score_variances
+from hld.features.score_features import FLOOR, MOST_DRAWN, score_features, score_variances
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, select_nodes
 from pcircuit.moments.rounding import rounding_errors
 
@@ -166,7 +166,7 @@ def test_variances_are_those_of_the_circuit():
     states = naive.states(circuit)
     exact = naive.likelihood(circuit, states) @ pcircuit.scores(circuit, states) ** 2
     fourth = naive.likelihood(circuit, states) @ pcircuit.scores(circuit, states) ** 4
-    error = np.sqrt(np.maximum(fourth - exact**2, 0) / 2000)  # of 2,000 drawn rows
+    error = np.sqrt(np.maximum(fourth - exact**2, 0) / MOST_DRAWN)
     assert (np.abs(score_variances(circuit) - exact) <= 5 * error + 1e-15).all()
 
 
