@@ -45,7 +45,7 @@ def main() -> None:
 
     import hld
     import hld.dask
-    from hld.detector.chunks import judge_chunks
+    from hld.detector.detector import judge_chunks
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", nargs="*", type=int, default=[100_000, 1_000_000])

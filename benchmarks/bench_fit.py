@@ -32,7 +32,7 @@ STAGES = {
         "hld.tables.schemas.encoder.TableEncoder.encode",
     ],
     "tree": ["pcircuit.chow_liu_tree"],
-    "facts": ["hld.detector.learning.table_facts"],
+    "facts": ["hld.detector.learning.profile_of", "hld.detector.learning.values_of"],
     "EM": ["pcircuit.fit_em"],
     "reference": ["hld.references.rows.row_reference"],
     "metrics": ["hld.testing.calibration.build_metric"],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of 
     from hld.answers import plots as plots
     from hld.detector.audit import AuditResult as AuditResult, audit as audit
     from hld.baselines.mmd import MMDTest as MMDTest, mmd_squared as mmd_squared
-    from hld.detector.chunks import judge_chunks as judge_chunks
+    from hld.detector.detector import judge_chunks as judge_chunks
     from hld.detector.two_sample import (
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,

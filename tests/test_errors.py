@@ -43,7 +43,7 @@ READERS = (
     "hld/detector/two_sample.py",
     "hld/apps/export/",
     "hld/detector/file.py",
-    "hld/detector/options.py",
+    "hld/detector/estimator.py",
 )
 ADVICE = re.compile(
     r"\bmust\b|\bexpected\b|\bfound\b|\bneeds?\b|: |; |\bonly\b|, so |, for which |, \{\}$"

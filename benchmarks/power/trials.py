@@ -18,7 +18,7 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.answers.table_facts import batch_profile, held_of, quality_of, read_batch
+from hld.answers.profile import batch_profile, held_of, quality_of, read_batch
 from hld.features.linear_maps import squared_distances
 from hld.features.score_features import score_features
 from hld.laws.auto import PILOT_ROWS

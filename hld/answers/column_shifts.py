@@ -32,10 +32,9 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.adjust import holm
-from hld.answers.frequencies import homogeneity_pvalue
+from hld.answers.frequencies import holm, homogeneity_pvalue
 from hld.tables.schemas.columns import LevelColumn
-from hld.tables.shown_names import visible
+from hld.tables.shown_names import in_one_line, visible
 from pcircuit.arguments import for_ranking
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
@@ -53,11 +52,25 @@ class ColumnShift:
     labels: tuple[Any, ...]
     expected: np.ndarray
     observed: np.ndarray
-    difference: float
     pvalue: float
     adjusted: float
     above: float | None
     beyond: tuple[float, float] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column, as a pair has two."""
+        return (self.name,)
+
+    @property
+    def title(self) -> str:
+        """Its name in a line of text."""
+        return in_one_line(self.name)
+
+    @property
+    def difference(self) -> float:
+        """The share of rows that would have to change."""
+        return float(np.abs(self.expected - self.observed).sum() / 2)
 
     @property
     def direction(self) -> str:
@@ -101,44 +114,38 @@ class ColumnShift:
 def column_shifts(
     columns: Sequence[LevelColumn],
     counts: Sequence[tuple[np.ndarray, np.ndarray]],
-    seed: int,
     tests: np.ndarray | None = None,
-    more: Sequence[tuple[float, ...]] | None = None,
-    beyond: Sequence[tuple[float, float] | None] | None = None,
+    beside: Sequence[tuple[Sequence[float], tuple[float, float] | None]] | None = None,
 ) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
-    `counts` are those of the reference and of the batch (C + 1,), `tests` (2, V) p-values and adjusted ones, `more`
-    further p-values of each column, `beyond` its shares of rows beyond the training range.
-    O(K) a column, and up to 9,999 draws of K numbers where counts are small.
+    `counts` are those of the reference and of the batch (C + 1,), `tests` (2, V) p-values and adjusted ones, `beside`
+    further p-values of each column, and its shares of rows beyond the training range.
+    O(K) a column.
     """
-    V = len(columns)
-    more, beyond = more or [()] * V, beyond or [None] * V
-    if tests is None or any(more):
-        pvalues = np.empty(V)
-        for v in range(V):
-            if tests is None:
-                own = homogeneity_pvalue(*counts[v], np.random.default_rng([seed, v]))
-            else:
-                own = float(tests[0, v])  # NaN for a column that is not tested
-            pvalues[v] = (
-                np.minimum((1 + len(more[v])) * min(own, *more[v]), 1.0) if more[v] else own
-            )
-        tests = np.array([pvalues, holm(pvalues, int(np.isfinite(pvalues).sum()))])
+    beside = beside or [((), None)] * len(columns)
+    pvalues = np.empty(len(columns))
+    for v, (more, _) in enumerate(beside):
+        if tests is None:
+            own = homogeneity_pvalue(*counts[v])
+        else:
+            own = float(tests[0, v])  # NaN for a column that is not tested
+        pvalues[v] = np.minimum((1 + len(more)) * min((own, *more)), 1.0)
+    if tests is None or any(more for more, _ in beside):
+        adjusted = holm(pvalues, int(np.isfinite(pvalues).sum()))
+    else:
+        adjusted = tests[1]
     shifts = []
     for v, column in enumerate(columns):
         expected, observed = counts[v]
-        a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
-        labels = labels_of(column)
-        above = None
+        labels, above = labels_of(column), None
         if is_ordered(column):
             placed = [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)]
             above = _above(expected[:-1], observed[:-1], placed)
-        difference, (p, adjusted) = float(np.abs(a - b).sum() / 2), tests[:, v].tolist()
+        a, b = (one / max(one.sum(), 1) for one in counts[v])
+        p, q = float(pvalues[v]), float(adjusted[v])
         shifts.append(
-            ColumnShift(
-                column.name, column.kind, labels, a, b, difference, p, adjusted, above, beyond[v]
-            )
+            ColumnShift(column.name, column.kind, labels, a, b, p, q, above, beside[v][1])
         )
     return tuple(
         sorted(shifts, key=lambda one: (np.nan_to_num(one.pvalue, nan=2.0), -one.difference))
@@ -201,9 +208,8 @@ def _above(expected: np.ndarray, observed: np.ndarray, levels: list[int]) -> flo
     a, b = expected[levels], observed[levels]
     if not a.sum() or not b.sum():
         return None
-    placed = float(
-        a.sum() / expected.sum() * (b.sum() / observed.sum())
-    )  # share of pairs with two known places
+    # share of pairs with two known places
+    placed = float(a.sum() / expected.sum() * (b.sum() / observed.sum()))
     a, b = a / a.sum(), b / b.sum()
     above = float(b @ (np.cumsum(a) - a / 2))
     may_turn = placed * above < 0.5 if above > 0.5 else 1 - placed * (1 - above) > 0.5

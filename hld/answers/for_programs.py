@@ -1,9 +1,13 @@
-"""Answers in the forms that programs take: pandas data frames, and what JSON can hold.
+"""Answers in the forms that programs take: pandas data frames, what JSON can hold, and a line of progress.
 
 JSON has no NaN, no infinities and no NumPy arrays.
 """
 
+import importlib.util
 import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -47,3 +51,28 @@ def plain_json(value: Any) -> Any:
         value = float(value)  # also of extended precision, whose plain value is itself
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+@contextmanager
+def shown_steps(is_wanted: bool = True) -> Iterator[Callable[[str], None]]:
+    """A function that shows a text beside a spinner on standard error until the next one; an empty text hides it.
+
+    Nothing is shown where that is no terminal, or `rich` is not installed.
+    """
+    is_seen = sys.stderr is not None and sys.stderr.isatty()  # None in programs without a console
+    if not (is_wanted and is_seen and importlib.util.find_spec("rich")):
+        yield lambda text: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    status = Console(stderr=True).status("")
+
+    def show(text: str) -> None:
+        status.update(Text(text))
+        (status.start if text else status.stop)()
+
+    try:
+        yield show
+    finally:
+        status.stop()

@@ -16,14 +16,23 @@ yet taken, b_k is hypergeometric given all that came before.  With two-sided p-v
 .. math:: \sum_{k < K} F_1^{-1}(1 - p_k), \qquad F_1 \text{ of chi-square with one degree of freedom},
 
 is compared with chi-square with K - 1 degrees of freedom (Lancaster 1949).  For two categories this is exact.  For
-more of them p_k counts half of the probability of b_k itself, since what each p_k is too large by for being
+more than three p_k counts half of the probability of b_k itself, since what each p_k is too large by for being
 discrete would add up (Lancaster 1961).  The larger of the two p-values is given.
 
 Categories with smaller expected counts, levels never seen before among them, are pooled.  How the batch's rows are
-spread within that group is tested separately: given the group's total the counts are hypergeometric again, and the
-p-value is found by drawing: 999 draws, and 9,999 if fewer than ten of the first are as extreme; below what so many
-draws can show, by exact tails.  The smaller of the two p-values is doubled (Bonferroni).
+spread within that group, given its total, is tested separately, by exact tails.  The smaller of the two p-values is
+doubled (Bonferroni).
+
+p-values of m tests are adjusted for their number.  With p_(1) <= ... <= p_(m):
+
+    Holm (1979)                      max over k <= i of  (m - k + 1) p_(k)       bounds P(any false call)
+    Benjamini and Hochberg (1995)    min over k >= i of  m p_(k) / k             bounds the share of false calls
+    Benjamini and Yekutieli (2001)   the same times 1 + 1/2 + ... + 1/m          ... under any dependence
+
+each at most 1.  A test is rejected at level a if its adjusted p-value is at most a.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -32,14 +41,11 @@ from hld.tables.schemas.counts import hypergeometric_tail
 
 LEAST_EXPECTED = 5.0
 APPROXIMATE = 0.01  # down to which the chi-square law alone decides on three categories or more
-BEYOND_DRAWS = 1e-5  # below which exact tails decide where counts are small
-DRAWS, MORE_DRAWS, ENOUGH = 999, 9_999, 10
 NEARLY_NORMAL = 1000.0  # variance of a count beyond which its tails are not computed
 SMALLEST = 1e-300  # p-values that are added up are at least this
-LARGEST = 10**9  # pooled rows that NumPy's sampler takes
 
 
-def homogeneity_pvalue(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
+def homogeneity_pvalue(reference: np.ndarray, batch: np.ndarray) -> float:
     """p-value of "reference and batch have the same frequencies"; shapes reference, batch (K,)."""
     shown = reference + batch > 0
     reference, batch = reference[shown], batch[shown]
@@ -47,21 +53,20 @@ def homogeneity_pvalue(reference: np.ndarray, batch: np.ndarray, rng: np.random.
     if not n or not T or len(batch) < 2:
         return 1.0
     least = (reference + batch) * (min(n, T) / (n + T))
-    sparse = least < LEAST_EXPECTED
-    if not sparse.any():
+    num_sparse = int((least < LEAST_EXPECTED).sum())
+    if not num_sparse:
         return _law(reference, batch)
     # the group takes the rarest others until it is large enough itself
     order = np.argsort(least, kind="stable")
-    size = max(int(sparse.sum()), int(np.searchsorted(np.cumsum(least[order]), LEAST_EXPECTED)) + 1)
-    group = order[:size]
-    rest = np.setdiff1d(np.arange(len(batch)), group)
+    size = max(num_sparse, int(np.searchsorted(np.cumsum(least[order]), LEAST_EXPECTED)) + 1)
+    group, rest = order[:size], order[size:]
     between = _law(
         np.append(reference[rest], reference[group].sum()),
         np.append(batch[rest], batch[group].sum()),
     )
-    if size == 1:
+    if len(group) == 1:
         return between
-    within = 1.0 if between < BEYOND_DRAWS else _within(reference[group], batch[group], rng)
+    within = partition_pvalue(reference[group], batch[group])
     return min(1.0, 2 * min(between, within)) if len(rest) else within
 
 
@@ -72,7 +77,7 @@ def partition_pvalue(reference: np.ndarray, batch: np.ndarray) -> float:
     """
     from scipy.special import chdtrc, chdtri
 
-    pooled, part = reference + batch, 0.5 if len(batch) > 2 else 1.0
+    pooled, part = reference + batch, 0.5 if len(batch) > 3 else 1.0
     order = np.argsort(pooled, kind="stable")
     total, N, T = 0.0, int(pooled.sum()), int(batch.sum())
     for k in order[:-1].tolist():
@@ -95,12 +100,10 @@ def _two_sided(N: int, K: int, T: int, j: int, part: float) -> float:
         K, j = N - K, T - j
     if j * N == K * T:
         return 1.0
-    below, left = divmod(
-        2 * K * T - j * N, N
-    )  # what is as far on the other side, 2 E J - j, rounded down
-    return min(
-        1.0, _beyond(N, K, T, j, part) + _beyond(N, N - K, T, T - below, 1.0 if left else part)
-    )
+    # what is as far on the other side, 2 E J - j, rounded down
+    below, left = divmod(2 * K * T - j * N, N)
+    other = _beyond(N, N - K, T, T - below, 1.0 if left else part)
+    return min(1.0, _beyond(N, K, T, j, part) + other)
 
 
 def _beyond(N: int, K: int, T: int, j: int, part: float) -> float:
@@ -113,40 +116,39 @@ def _law(reference: np.ndarray, batch: np.ndarray) -> float:
     """By the chi-square law, and where that is not exact enough, not below the test by exact tails."""
     if len(batch) < 2:
         return 1.0
-    squared = float(_pearson(reference + batch, batch[None], int(batch.sum()))[0])
-    found = upper_gamma((len(batch) - 1) / 2, squared / 2)
+    pooled, T, N = reference + batch, batch.sum(), reference.sum() + batch.sum()
+    share, rest = pooled * (T / N), pooled * ((N - T) / N)
+    squared = (batch - share) ** 2 @ (1 / share + 1 / rest)
+    found = upper_gamma((len(batch) - 1) / 2, float(squared) / 2)
     is_near = found >= APPROXIMATE and len(batch) > 2
     return found if is_near else max(found, partition_pvalue(reference, batch))
 
 
-def _within(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
-    """Of small counts: by draws, and by exact tails where there are two categories, or draws do not reach.
-
-    With c = `BEYOND_DRAWS`, P(p <= u) is at most u below c by the test by exact tails, and c + (u - c) above.
-    """
-    if len(batch) == 2:
-        return partition_pvalue(reference, batch)
-    drawn = _drawn(reference, batch, rng)
-    by_tails = partition_pvalue(reference, batch) if drawn * (1 + MORE_DRAWS) < ENOUGH else 1.0
-    return by_tails if by_tails < BEYOND_DRAWS else min(1.0, drawn + BEYOND_DRAWS)
+def holm(pvalues: Any, total: int = 0) -> np.ndarray:
+    """(m,) p-values adjusted by Holm's step-down procedure."""
+    pvalues = np.asarray(pvalues, dtype=np.float64)
+    order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
+    stepped = np.maximum.accumulate(pvalues[order] * (max(total, m) - np.arange(m)))
+    return _in_order(order, stepped)
 
 
-def _drawn(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
-    """By draws of the batch's counts given the pooled ones."""
-    pooled, T = reference + batch, int(batch.sum())
-    if not 0 < T < pooled.sum() or pooled.sum() >= LARGEST:
-        return 1.0
-    found = _pearson(pooled, batch[None], T)[0] * (1 - 1e-12)
-    for draws in (DRAWS, MORE_DRAWS):
-        drawn = rng.multivariate_hypergeometric(pooled, T, size=draws)
-        extreme = int((_pearson(pooled, drawn, T) >= found).sum())
-        if extreme >= ENOUGH:
-            break
-    return (1 + extreme) / (1 + draws)
+def benjamini_hochberg(pvalues: Any) -> np.ndarray:
+    """(m,) p-values adjusted by the step-up procedure of Benjamini and Hochberg."""
+    pvalues = np.asarray(pvalues, dtype=np.float64)
+    order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
+    # m / k first: it is 1 for the largest of them, where p m / m may be another number than p
+    stepped = np.minimum.accumulate((pvalues[order] * (m / np.arange(1, m + 1)))[::-1])[::-1]
+    return _in_order(order, stepped)
 
 
-def _pearson(pooled: np.ndarray, batches: np.ndarray, T: int) -> np.ndarray:
-    """(B,) Pearson's statistic of batches (B, K) of T rows out of pooled counts (K,)."""
-    N = pooled.sum()
-    share, rest = pooled * (T / N), pooled * ((N - T) / N)
-    return (batches - share) ** 2 @ (1 / share + 1 / rest)
+def benjamini_yekutieli(pvalues: Any) -> np.ndarray:
+    """(m,) p-values adjusted by the step-up procedure of Benjamini and Yekutieli."""
+    m = len(pvalues)
+    return np.minimum(benjamini_hochberg(pvalues) * (1 / np.arange(1, m + 1)).sum(), 1.0)
+
+
+def _in_order(order: np.ndarray, stepped: np.ndarray) -> np.ndarray:
+    """Adjusted p-values (m,) from the order of their size to that of the tests."""
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted

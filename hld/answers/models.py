@@ -12,6 +12,7 @@ is the share of rows that would have to change to turn one into the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.column_shifts import DIGITS, RARE, UNSEEN, from_to, level_texts, percent
-from hld.answers.pair_shifts import cramers_v
+from hld.answers.dependences import cramers_v
 from hld.tables.shown_names import in_one_line, visible
 from hld.tables.values import Grid, grids, is_binned
 
@@ -96,18 +97,19 @@ def compare_models(first: Any, second: Any) -> ModelsDistance:
     """
     sides = [_Side(model) for model in (first, second)]
     columns, shared = [], {}
-    for name in dict.fromkeys([*sides[0].columns, *sides[1].columns]):
-        note = _why_not(*(side.columns.get(name) for side in sides))
+    for name in dict.fromkeys([*sides[0].at, *sides[1].at]):
+        note = _why_not(*(side.column(name) for side in sides))
         if note:
             columns.append(ColumnDistance(name, None, note))
             continue
-        labels, maps = _common(name, *sides)
+        labels, maps = _common(name, sides)
         shared[name] = maps
-        shares = []
-        for side, cells in zip(sides, maps, strict=True):  # whose parts may add up to a little more
-            shares.append(np.minimum(side.marginals[side.at[name]] @ cells, 1.0))
-        one, other = (tuple(some.tolist()) for some in shares)
-        columns.append(ColumnDistance(name, _distance(*shares), "", labels, one, other))
+        shares = [  # whose parts may add up to a little more
+            np.minimum(side.marginals[side.at[name]] @ cells, 1.0)
+            for side, cells in zip(sides, maps, strict=True)
+        ]
+        own = (tuple(one.tolist()) for one in shares)
+        columns.append(ColumnDistance(name, _distance(*shares), "", labels, *own))
     columns.sort(key=lambda one: (one.distance is None, -(one.distance or 0.0)))
     return ModelsDistance(
         tuple(columns), _pairs(sides, shared), (first.num_train_, second.num_train_)
@@ -115,17 +117,17 @@ def compare_models(first: Any, second: Any) -> ModelsDistance:
 
 
 class _Side:
-    """One of the two models: its columns by name, their places, marginals and values."""
+    """One of the two models: the places of its columns by name, marginals and values."""
 
     def __init__(self, model: Any) -> None:
-        columns = model.encoder_.columns
-        self.circuit, self.columns = model.circuit_, {one.name: one for one in columns}
-        self.at = {name: v for v, name in enumerate(self.columns)}
+        self.model, self.columns = model, model.encoder_.columns
+        self.at = {column.name: v for v, column in enumerate(self.columns)}
         self.marginals = pcircuit.marginal_tables(model.circuit_)
-        self.grids = grids(columns, model.values_)
-        self.edges = [
-            tuple(columns[v].name for v in edge) for edge in model.profile_.edges.tolist()
-        ]
+        self.grids = grids(self.columns, model.values_)
+
+    def column(self, name: str) -> Any:
+        """A column of the model, None where it has none of this name."""
+        return self.columns[self.at[name]] if name in self.at else None
 
 
 def _why_not(first: Any, second: Any) -> str:
@@ -138,14 +140,14 @@ def _why_not(first: Any, second: Any) -> str:
     return f"{first.kind} in the first model, {second.kind} in the second"  # no common cells
 
 
-def _common(name: str, first: _Side, second: _Side) -> tuple[tuple[str, ...], list[np.ndarray]]:
+def _common(name: str, sides: list[_Side]) -> tuple[tuple[str, ...], list[np.ndarray]]:
     """Labels of the common cells of a column, and for each side the (C, K) shares of its categories in them."""
-    sides, columns = (first, second), [first.columns[name], second.columns[name]]
+    columns = [side.column(name) for side in sides]
     if is_binned(columns[0]):
         marks = sorted({*columns[0].edges, *columns[1].edges})
         maps = [
-            _shares(side.columns[name], side.grids[side.at[name]], np.array(marks))
-            for side in sides
+            _shares(column.edges, side.grids[side.at[name]], np.array(marks))
+            for side, column in zip(sides, columns, strict=True)
         ]
         if not marks:
             return ("all",), maps
@@ -154,54 +156,47 @@ def _common(name: str, first: _Side, second: _Side) -> tuple[tuple[str, ...], li
         return (f"< {texts[0]}", *inner, f">= {texts[-1]}"), maps
     values = [column.values(*SHARED) for column in columns]
     cells = list(dict.fromkeys([*values[0], *values[1]]))
-    places = {cell: k for k, cell in enumerate(cells)}
-    maps = [np.eye(len(cells))[[places[value] for value in own]] for own in values]
-    own = [cell for cell in cells if cell not in SHARED]
-    shown = level_texts(own, [SHARED[cell] for cell in cells if cell in SHARED])
-    names = SHARED | dict(zip(own, shown, strict=True))
+    maps = [np.eye(len(cells))[list(map(cells.index, own))] for own in values]
+    levels = [cell for cell in cells if cell not in SHARED]
+    texts = level_texts(levels, [SHARED[cell] for cell in cells if cell in SHARED])
+    names = SHARED | dict(zip(levels, texts, strict=True))
     return tuple(names[cell] for cell in cells), maps
 
 
-def _shares(column: Any, grid: Grid, marks: np.ndarray) -> np.ndarray:
+def _shares(edges: Sequence[float], grid: Grid, marks: np.ndarray) -> np.ndarray:
     """(C, K) shares that the bins of a column have in cells cut at marks."""
-    shares = np.zeros((len(column.edges) + 1, len(marks) + 1))
-    ends = [-np.inf, *column.edges, np.inf]
-    for k, (low, high) in enumerate(pairwise(ends)):
+    shares = np.zeros((len(edges) + 1, len(marks) + 1))
+    for k, (low, high) in enumerate(pairwise([-np.inf, *edges, np.inf])):
         inside = marks[(marks > low) & (marks < high)]
-        below = [
-            0.0 if low == -np.inf else grid.below(grid.starts(low)),
-            *grid.below(grid.starts(inside)),
-            1.0 if high == np.inf else grid.below(grid.starts(high)),
-        ]
-        parts = np.diff(below)
-        total = parts.sum()
-        parts = parts / total if total > 0 else np.eye(1, len(parts))[0]
+        parts = np.diff(grid.below(grid.starts([low, *inside, high])))
+        if not parts.any():
+            parts[0] = 1.0
         start = int(np.searchsorted(marks, low, side="right"))
-        shares[k, start : start + len(parts)] = parts
+        shares[k, start : start + len(parts)] = parts / parts.sum()
     return shares
 
 
 def _pairs(sides: list[_Side], shared: Any) -> tuple[Any, ...]:
     """Distances of pair tables along the edges of either tree, the largest first."""
-    edges = dict.fromkeys(tuple(sorted(edge)) for side in sides for edge in side.edges)
-    known = [edge for edge in edges if edge[0] in shared and edge[1] in shared][:MOST_PAIRS]
-    tables = []
+    edges: dict[tuple[str, ...], None] = {}
     for side in sides:
-        places = [(side.at[a], side.at[b]) for a, b in known]
-        own = pcircuit.pairwise_tables(side.circuit, places) if places else {}
-        tables.append([own[place] for place in places])
-    found = []
-    for edge, first, second in zip(known, *tables, strict=True):
-        a, b = (shared[name] for name in edge)
-        cells = a[0].T @ first @ b[0], a[1].T @ second @ b[1]
-        found.append(
-            {
-                "columns": list(edge),
-                "distance": _distance(*cells),
-                "first_association": cramers_v(cells[0]),
-                "second_association": cramers_v(cells[1]),
-            }
-        )
+        for edge in side.model.profile_.edges.tolist():
+            names = tuple(sorted(side.columns[v].name for v in edge))
+            if shared.keys() >= {*names}:
+                edges[names] = None
+    found: list[dict[str, Any]] = [{"columns": [*names]} for names in [*edges][:MOST_PAIRS]]
+    tables = []
+    for i, side in enumerate(sides):
+        places = [(side.at[one["columns"][0]], side.at[one["columns"][1]]) for one in found]
+        own = pcircuit.pairwise_tables(side.model.circuit_, places) if places else {}
+        mapped = []
+        for one, place in zip(found, places, strict=True):
+            first, second = (shared[name][i] for name in one["columns"])
+            mapped.append(first.T @ own[place] @ second)
+        tables.append(mapped)
+    for one, first, second in zip(found, *tables, strict=True):
+        one["distance"] = _distance(first, second)
+        one["first_association"], one["second_association"] = cramers_v(first), cramers_v(second)
     return tuple(sorted(found, key=lambda one: -one["distance"]))
 
 

@@ -240,7 +240,7 @@ def _checked_shape(shape: Any, size: int) -> tuple[int, int]:
     return height, width
 
 
-NUM_BARS = 60  # below the threshold; as wide ones go on above it
+NUM_BARS = 60  # below the threshold, and nearly as many above it
 ROOM = 1.15  # beyond the larger of statistic and threshold
 
 
@@ -298,18 +298,13 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     density = -np.diff(tail) / np.diff(edges)
     beyond = edges[:-1] >= result.threshold * (1 - 1e-9)
     ax = axes(ax)
+    widths = np.diff(edges)
     for chosen, colour, label in (
         (~beyond, SKY, "no shift"),
         (beyond, VERMILLION, f"level {level:.3g}"),
     ):
-        ax.bar(
-            edges[:-1][chosen],
-            density[chosen],
-            np.diff(edges)[chosen],
-            align="edge",
-            color=colour,
-            label=label,
-        )
+        left, heights = edges[:-1][chosen], density[chosen]
+        ax.bar(left, heights, widths[chosen], align="edge", color=colour, label=label)
     ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: {p_text(pvalue)}")
     rows = f"{result.num_samples} row{'s' * (result.num_samples != 1)}"
     ax.set(
@@ -326,11 +321,11 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
 def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
     """Edges of bars (n,), the threshold among them, and the probabilities under H0 of a distance at least as large."""
     threshold, statistic = result.threshold, result.statistic
-    width = (threshold if 0 < threshold < np.inf else max(statistic, 1e-300)) / NUM_BARS
-    last = ROOM * max(statistic, 1.4 * NUM_BARS * width)
-    edges = np.arange(min(int(np.ceil(last / width)), 2 * NUM_BARS) + 1) * width
-    if edges[-1] < last:  # one bar for the rest, which is too thin to be seen
-        edges = np.append(edges, last)
+    if not 0 < threshold < np.inf:
+        threshold = max(statistic, 1e-300)
+    last = ROOM * max(statistic, 1.4 * threshold)
+    below = np.linspace(0, threshold, NUM_BARS, endpoint=False)
+    edges = np.append(below, np.linspace(threshold, last, NUM_BARS))
     null = test.calibration.null
     sketch = getattr(null, "sketch", lambda one, T: null.pvalue(one, T).value)
     squared = edges**2 / result.inflation
@@ -360,7 +355,23 @@ def draw_columns(figure: Any, columns: Any, top: int) -> Any:
     across = min(3, len(shown))
     panels = np.atleast_1d(figure.subplots(-(-len(shown) // across), across)).ravel()
     for ax, column in zip(panels, shown, strict=False):
-        _draw(ax, column)
+        levels = shown_levels(column)
+        place = np.arange(len(levels))
+        for shares, offset, look in (
+            (column.expected, -0.2, {"color": EXPECTED_COLOUR, "label": "expected"}),
+            (column.observed, 0.2, {"color": BLUE, "hatch": "//", "label": "observed"}),
+        ):
+            ax.bar(
+                place + offset, 100 * shares[levels], 0.4, edgecolor="white", linewidth=0, **look
+            )
+        labels = [shortened(column.labels[k], LONGEST_LABEL) for k in levels]
+        ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
+        p = p_text(column.adjusted, name="adjusted p")
+        title = f"{shortened(column.name, LONGEST_NAME)}, {p}"
+        ax.set_title(title, loc="left", fontsize="small", parse_math=False)
+        ax.set_ylabel("% of rows", fontsize="x-small")
+        ax.tick_params(axis="y", labelsize="x-small")
+        plain_frame(ax)
     for ax in panels[len(shown) :]:
         ax.set_visible(False)
     panels[0].legend(loc="best", fontsize="x-small", frameon=False)
@@ -396,21 +407,3 @@ def draw_segments(result: Any, ax: Any = None) -> Any:
     ax.set_xlabel(f"segment of {by}, {first} to {last}", parse_math=False)
     ax.legend(loc="lower left", fontsize="small")
     return plain_frame(ax)
-
-
-def _draw(ax: Any, column: Any) -> None:
-    """Bars of one column."""
-    shown = shown_levels(column)
-    place = np.arange(len(shown))
-    for shares, offset, look in (
-        (column.expected, -0.2, {"color": EXPECTED_COLOUR, "label": "expected"}),
-        (column.observed, 0.2, {"color": BLUE, "hatch": "//", "label": "observed"}),
-    ):
-        ax.bar(place + offset, 100 * shares[shown], 0.4, edgecolor="white", linewidth=0, **look)
-    labels = [shortened(column.labels[k], LONGEST_LABEL) for k in shown]
-    ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
-    title = f"{shortened(column.name, LONGEST_NAME)}, {p_text(column.adjusted, name='adjusted p')}"
-    ax.set_title(title, loc="left", fontsize="small", parse_math=False)
-    ax.set_ylabel("% of rows", fontsize="x-small")
-    ax.tick_params(axis="y", labelsize="x-small")
-    plain_frame(ax)

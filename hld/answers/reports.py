@@ -10,16 +10,13 @@ shifted; that of an audit whether detectors keep their level, and what they find
 
 import html
 import pathlib
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 import pcircuit
 from hld.answers.column_shifts import ColumnShift, percent
-from hld.answers.pair_shifts import PairShift
-from hld.answers.plots import shortened, shown_levels
+from hld.answers.dependences import PairShift
+from hld.answers.plots import shown_levels
 from hld.answers.words import (
     called,
     column_rows,
@@ -28,7 +25,6 @@ from hld.answers.words import (
     moved,
     p_text,
     pair_lines,
-    pair_rows,
     procedure_of,
     what_moved,
 )
@@ -36,11 +32,7 @@ from hld.tables.shown_names import listed, printable
 from pcircuit.io.whole_file import replace_file
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-# of a histogram in SVG units: width, height of a level, room for labels, gap between a label and its bars
-WIDTH, ROW, LABEL, GAP = 420, 26, 150, 8
-NARROW, WIDE = (18, 21), (11, 13)  # letters of a label, usual and set closer; of ideographs
 SHORT = 12  # letters of a heading that is not broken, such as a date
-COLUMNS = ("column", "adjusted p", "rows that differ", "expected -> observed")
 MOST_CARDS = 24
 MOST_NAMED = 6  # columns and pairs in the verdict
 MOST_ROWS = 500  # of the table of segments
@@ -80,13 +72,15 @@ def batch_report(
 ) -> str:
     """The page about one test."""
     parts = [_columns(result), _pairs(result)]
+    if any(len(one.names) > 1 for one in moved(result)[:1]):
+        parts.reverse()
     rows = f"{result.num_samples:,} row{'s' * (result.num_samples != 1)}"
     quality = str(result.data_quality).split("\n")[1:]
     return page(
         f"{'Shift' if result.reject else 'No shift'}: {batch_name}",
         [
             _verdict(result, f"{batch_name} against {model_name}"),
-            *(parts if _least(result.columns) <= _least(result.pairs) else parts[::-1]),
+            *parts,
             f"<h2>Data quality</h2>{preformatted(quality or ['nothing differs from training'])}",
             _tests(result),
             f"<h2>Model</h2>{preformatted(detector.describe().split(chr(10)))}",
@@ -95,55 +89,54 @@ def batch_report(
     )
 
 
-def _least(shifts: Any) -> float:
-    """The smallest p-value of columns, or of pairs."""
-    return min((one.adjusted for one in shifts if one.adjusted == one.adjusted), default=1.0)
-
-
 def _verdict(result: Any, kicker: str) -> str:
     """The box on top."""
-    moved = [one.name for one in called(result.columns, result.alpha)]
-    pairs = [" and ".join(one.names) for one in called(result.pairs, result.alpha)]
     words = [
         "The batch no longer follows the distribution that the model learned."
         if result.reject
         else "The batch gives no evidence against the distribution that the model learned."
     ]
-    if moved:
-        verb = "Moved" if result.reject else "Yet by themselves moved"
-        words.append(f"{verb}: {listed(moved, MOST_NAMED, is_quoted=False)}.")
-    if pairs:
-        words.append(f"Dependence changed: {listed(pairs, MOST_NAMED, is_quoted=False)}.")
-    facts = {
+    by_itself = "Moved" if result.reject else "Yet by themselves moved"
+    for said, shifts in ((by_itself, result.columns), ("Dependence changed", result.pairs)):
+        names = [" and ".join(one.names) for one in called(shifts, result.alpha)]
+        if names:
+            words.append(f"{said}: {listed(names, MOST_NAMED, is_quoted=False)}.")
+    return verdict(kicker, _found(result), result.reject, words, _facts(result))
+
+
+def _found(result: Any) -> str:
+    """The verdict in two words."""
+    return "Shift found" if result.reject else "No shift found"
+
+
+def _facts(result: Any) -> dict[str, str]:
+    """The numbers of a verdict."""
+    return {
         "p-value": p_text(result.pvalue, result.alpha, ""),
         "level": f"{result.alpha:g}",
         "rows": f"{result.num_samples:,}",
         "effect size": effect_text(result),
     }
-    title = "Shift found" if result.reject else "No shift found"
-    return verdict(kicker, title, result.reject, words, facts)
 
 
 def _columns(result: Any) -> str:
     """A line for each column, which opens to its histogram; those of the first that moved are open."""
-    columns, alpha = result.columns, result.alpha
+    columns, num_moved = result.columns, len(called(result.columns, result.alpha))
     if not columns:
         return (
             "<h2>Columns</h2><p>The model file holds no counts of its columns, or tests no column by itself: fit"
             " it again to see how they moved.</p>"
         )
-    opened = called(columns, alpha)[:MOST_CARDS]
     lines = ""
-    for one, cells in zip(columns, column_rows(columns, alpha), strict=True):
+    for i, cells in enumerate(column_rows(columns, result.alpha)):
         name, p, size, words = map(escaped, cells)
-        kind = "moved" if one.adjusted <= alpha else "calm"
+        kind = "moved" if i < num_moved else "calm"  # which are behind them
         lines += (
-            f"<details{' open' * any(one is other for other in opened)}><summary class={kind!r}><b>{name}</b>"
-            f"<span>{p}</span><span>{size}</span><small>{words}</small></summary>{histogram(one)}</details>"
+            f"<details{' open' * (i < min(num_moved, MOST_CARDS))}><summary class={kind!r}><b>{name}</b>"
+            f"<span>{p}</span><span>{size}</span><small>{words}</small></summary>{histogram(columns[i])}</details>"
         )
     tested = sum(one.adjusted == one.adjusted for one in columns)
-    moved = len(called(columns, alpha))
-    intro = f"{moved} of {tested} columns moved" if moved else "No column moved by itself"
+    intro = f"{num_moved} of {tested} columns moved" if num_moved else "No column moved by itself"
     free = "; covariates may move and are not tested" * (tested < len(columns))
     return (
         f"<h2>Columns</h2><p>{intro} (p-values adjusted for their number, {procedure_of(result)}{free}). "
@@ -154,7 +147,8 @@ def _columns(result: Any) -> str:
 def _pairs(result: Any) -> str:
     """Where dependence changed."""
     moved = called(result.pairs, result.alpha)
-    said = "" if moved else paragraphs(dependence_lines(result))
+    lines = [] if moved else dependence_lines(result)
+    said = paragraphs(f"{line[0].upper()}{line[1:]}." for line in lines)
     if result.pairs:
         said += (
             "<p>Pairs of columns that are linked in the model, compared beyond what each column did by itself; "
@@ -162,10 +156,9 @@ def _pairs(result: Any) -> str:
             f"(Holm).{f' The first {MOST_CARDS} are shown.' * (len(moved) > MOST_CARDS)}</p>"
         )
     cards = ""
-    for one, (names, p, words) in zip(
-        moved[:MOST_CARDS], pair_rows(moved[:MOST_CARDS], result.alpha), strict=True
-    ):
-        cards += card(names, p, [words], heat_tables(one))
+    for one in moved[:MOST_CARDS]:
+        p = p_text(one.adjusted, result.alpha)
+        cards += card(one.title, p, [one.describe()], heat_tables(one))
     return f'<h2>Dependence</h2>{said}<div class="grid">{cards}</div>' if said else ""
 
 
@@ -331,28 +324,26 @@ def verdict(kicker: str, title: str, is_shift: bool, words: Sequence[str], facts
         f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}</dd></div>"
         for name, value in facts.items()
     )
-    said = "".join(f"<p>{escaped(line)}</p>" for line in words)
     return (
         f'<p class="kicker">{escaped(kicker)}</p><section class="verdict {"shift" if is_shift else "calm"}">'
-        f'<h1>{escaped(title)}</h1>{said}<dl class="facts">{cells}</dl></section>'
+        f'<h1>{escaped(title)}</h1>{paragraphs(words)}<dl class="facts">{cells}</dl></section>'
     )
 
 
 def card(title: str, pvalue: str, lines: Sequence[str], pictures: str) -> str:
     """A box with a heading and a p-value, sentences, all escaped here, and pictures."""
-    said = "".join(f"<p>{escaped(line)}</p>" for line in lines)
     return (
         f'<article class="card"><header><h3>{escaped(named(title))}</h3>'
-        f'<span class="p">{escaped(pvalue)}</span></header>{said}{pictures}</article>'
+        f'<span class="p">{escaped(pvalue)}</span></header>{paragraphs(lines)}{pictures}</article>'
     )
 
 
 def pictures_of(shifts: Any) -> str:
     """Histograms of columns and tables of pairs that moved, with their names."""
     shown = ""
-    for names, one in shifts:
-        picture = histogram(one) if len(names) == 1 else heat_tables(one)
-        shown += f"<h3>{escaped(' and '.join(names))}</h3>{picture}"
+    for one in shifts:
+        picture = histogram(one) if len(one.names) == 1 else heat_tables(one)
+        shown += f"<h3>{escaped(one.title)}</h3>{picture}"
     return shown
 
 
@@ -377,25 +368,22 @@ def write_page(text: str, path: str) -> None:
 def heat_tables(pair: PairShift) -> str:
     """Expected and observed shares of a pair of columns as two tables, the darker the more rows."""
     tables = {"expected": pair.expected_table, "observed": pair.observed_table}
-    most = max(max(float(one.max()) for one in tables.values()), 1e-12)
-    both = "".join(_heat(pair, caption, one, most) for caption, one in tables.items())
-    return f'<div class="heats">{both}</div>'
-
-
-def _heat(pair: PairShift, caption: str, shares: np.ndarray, most: float) -> str:
-    """One of the two."""
-    rows = ""
-    for label, row in zip(pair.labels[0], shares.tolist(), strict=True):
-        cells = "".join(
-            f'<td style="background:rgba(var(--heat),{0.5 * share / most:.3f})">{percent(share)}</td>'
-            for share in row
-        )
-        rows += f'<tr><th scope="row">{escaped(named(label))}</th>{cells}</tr>'
+    most = max(1e-12, *(one.max() for one in tables.values()))
     head = "".join(f'<th scope="col">{escaped(named(label))}</th>' for label in pair.labels[1])
-    return (
-        f'<div class="scroll"><table class="heat"><caption>{caption}</caption><thead><tr><th></th>{head}</tr>'
-        f"</thead><tbody>{rows}</tbody></table></div>"
-    )
+    both = ""
+    for caption, shares in tables.items():
+        rows = ""
+        for label, row in zip(pair.labels[0], shares.tolist(), strict=True):
+            cells = "".join(
+                f'<td style="background:rgba(var(--heat),{0.5 * share / most:.3f})">{percent(share)}</td>'
+                for share in row
+            )
+            rows += f'<tr><th scope="row">{escaped(named(label))}</th>{cells}</tr>'
+        both += (
+            f'<div class="scroll"><table class="heat"><caption>{caption}</caption><thead><tr><th></th>{head}</tr>'
+            f"</thead><tbody>{rows}</tbody></table></div>"
+        )
+    return f'<div class="heats">{both}</div>'
 
 
 def escaped(text: int | str) -> str:
@@ -410,7 +398,7 @@ def named(label: str) -> str:
 
 def paragraphs(lines: Iterable[str]) -> str:
     """Sentences, escaped, each a paragraph."""
-    return "".join(f"<p>{escaped(line[0].upper() + line[1:])}.</p>" for line in lines)
+    return "".join(f"<p>{escaped(line)}</p>" for line in lines)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -425,73 +413,49 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def histogram(column: ColumnShift) -> str:
-    """Expected and observed shares of the levels of a column as an SVG picture, with the numbers in it."""
+    """Expected and observed shares of the levels of a column: two bars each, with the numbers beside them."""
     shown = shown_levels(column)
-    most = max(float(max(column.expected[shown].max(), column.observed[shown].max())), 1e-12)
-    reach = WIDTH - LABEL - 96
-    parts = []
-    for i, k in enumerate(shown):
-        a, b, y = float(column.expected[k]), float(column.observed[k]), i * ROW
-        parts.append(
-            f"{_label(column.labels[k], y + 16)}"
-            f'<rect class="expected" x="{LABEL}" y="{y + 4}" width="{max(a / most * reach, 0.6):.1f}" height="8"/>'
-            f'<rect class="observed" x="{LABEL}" y="{y + 13}" width="{max(b / most * reach, 0.6):.1f}" height="8"/>'
-            f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">{percent(a)} → {percent(b)}</text>'
+    most, lines = max(1e-12, column.expected[shown].max(), column.observed[shown].max()), ""
+    for k in shown:
+        label = escaped(named(str(column.labels[k])))
+        shares = {"expected": column.expected[k], "observed": column.observed[k]}
+        bars = "".join(
+            f'<i class="{kind}" style="width:{100 * share / most:.1f}%"></i>'
+            for kind, share in shares.items()
         )
-    return (
-        f'<svg class="histogram" viewBox="0 0 {WIDTH} {ROW * len(shown) + 4}" role="img" '
-        f'aria-label="expected and observed shares of {escaped(column.name)}">{"".join(parts)}</svg>'
-    )
-
-
-def _label(label: str, y: int) -> str:
-    """The name of a level, which ends before its bars: set closer where it is a little too long, or else cut."""
-    text, room = printable(named(str(label))), LABEL - GAP
-    is_wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    usual, most = WIDE if is_wide else NARROW
-    closer = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' * (len(text) > usual)
-    return (
-        f'<text class="label" x="{room}" y="{y}" text-anchor="end"{closer}>'
-        f"{escaped(shortened(text, most))}<title>{escaped(label)}</title></text>"
-    )
+        numbers = " → ".join(map(percent, shares.values()))
+        lines += f'<b title="{label}">{label}</b><span>{bars}</span><small>{numbers}</small>'
+    said = f"expected and observed shares of {escaped(column.name)}"
+    return f'<div class="histogram" role="img" aria-label="{said}">{lines}</div>'
 
 
 def segments_view(result: Any) -> str:
     """How many segments shifted, and what moved in each of those, for a notebook."""
-    rows = []
-    for i in result.worst_first():
-        p = p_text(float(result.adjusted[i]), result.alpha)
-        rows.append(
-            (
-                result.labels[i],
-                f"{result.num_rows[i]:,}",
-                p,
-                "; ".join(what_moved(result.results[i])),
-            )
+    rows = [
+        (
+            result.labels[i],
+            f"{result.num_rows[i]:,}",
+            p_text(float(result.adjusted[i]), result.alpha),
+            "; ".join(what_moved(result.results[i])),
         )
+        for i in result.worst_first()
+    ]
     body = table(("segment", "rows", "adjusted p", "what moved"), rows)
     return _view(repr(result), bool(result.reject.any()), {}, body + paragraphs(result.cautions))
 
 
 def notebook_view(result: Any) -> str:
     """The verdict, the columns that moved, and the pairs whose dependence did, for a notebook."""
-    moved, body = called(result.columns, result.alpha), ""
-    facts = {
-        "p-value": p_text(result.pvalue, result.alpha, ""),
-        "level": f"{result.alpha:g}",
-        "rows": f"{result.num_samples:,}",
-        "effect size": effect_text(result),
-    }
+    facts, body = _facts(result), ""
     if result.columns:
+        moved = called(result.columns, result.alpha)
         facts["columns moved"] = f"{len(moved)} of {len(result.columns)}"
-        body = (
-            table(COLUMNS, column_rows(moved, result.alpha))
-            if moved
-            else (f"<p>No column moved by itself at level {result.alpha:g}.</p>")
-        )
-        lines = pair_lines(result.pairs, result.alpha) or dependence_lines(result)
-        body += "".join(f"<p>{escaped(line)}</p>" for line in lines)
-    return _view("Shift found" if result.reject else "No shift found", result.reject, facts, body)
+        header = ("column", "adjusted p", "rows that differ", "expected -> observed")
+        lines = [] if moved else [f"No column moved by itself at level {result.alpha:g}."]
+        body = table(header, column_rows(moved, result.alpha)) if moved else ""
+        lines += pair_lines(result) or dependence_lines(result)
+        body += paragraphs(lines)
+    return _view(_found(result), result.reject, facts, body)
 
 
 def detector_view(detector: Any) -> str:
@@ -548,7 +512,11 @@ p { margin: .4rem 0 .8rem; max-width: 46rem; overflow-wrap: anywhere; }
 .card p { font-size: .92rem; margin: .2rem 0 .7rem; }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .value, svg .axis { fill: var(--soft); font-variant-numeric: tabular-nums; font-size: 11px; }
-svg .expected { fill: var(--expected); } svg .observed { fill: var(--observed); }
+.histogram { display: grid; grid-template-columns: minmax(0, 9.5rem) minmax(0, 1fr) auto; gap: .3rem .6rem;
+  align-items: center; max-width: 28rem; font-size: .78rem; font-variant-numeric: tabular-nums; }
+.histogram b { font-weight: 400; text-align: right; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.histogram i { display: block; height: 8px; min-width: 1px; margin: 1px 0; } .histogram small { font-size: .72rem; }
+.histogram .expected { background: var(--expected); } .histogram .observed { background: var(--observed); }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; color: var(--soft); font-size: .85rem;
   margin: .3rem 0 .9rem; }
 .legend i { display: inline-block; width: 1.1rem; height: .6rem; margin-right: .4rem; border-radius: 2px; }
@@ -560,7 +528,7 @@ td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; min-width: 4.8
 tr.moved th { color: var(--shift); }
 .day { white-space: nowrap; }
 .lines { display: flex; flex-direction: column; margin-top: .5rem; }
-.lines details { border-bottom: 1px solid var(--line); padding: .4rem 0; } .lines svg { max-width: 28rem; }
+.lines details { border-bottom: 1px solid var(--line); padding: .4rem 0; }
 .lines summary { color: var(--ink); display: grid; grid-template-columns: 11rem 8rem 7rem 1fr; gap: .2rem .8rem;
   font-size: .9rem; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .lines summary.moved b { color: var(--shift); }
@@ -588,11 +556,10 @@ details summary { cursor: pointer; color: var(--soft); }
   body { background: none; font-size: 10.5pt; line-height: 1.4; } main { max-width: none; padding: 0; }
   h1 { font-size: 17pt; } h2 { font-size: 13pt; margin-top: 1.4rem; } h3 { font-size: 11pt; }
   h1, h2, h3, .card header, .legend, caption, summary { break-after: avoid; }
-  .verdict, .card, .facts, .segments, tr, svg, pre, .heats > div { break-inside: avoid; }
+  .verdict, .card, .facts, .segments, tr, .histogram, pre, .heats > div { break-inside: avoid; }
   p { orphans: 3; widows: 3; max-width: none; } thead { display: table-header-group; }
   .verdict { border: 1px solid var(--calm); border-left-width: 6px; padding: .8rem 1rem; }
   .grid { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: .6rem; } .card { padding: .6rem .7rem; }
-  .card > svg { max-width: 22rem; }
   th, td, caption, .heat td { overflow-wrap: anywhere; white-space: normal; min-width: 0; }
   .scroll, .heats > div { overflow: visible; } pre { overflow: visible; break-inside: auto; }
   details { display: block; } details::details-content { content-visibility: visible; display: block; height: auto; }

@@ -40,9 +40,9 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.column_shifts import level_texts
-from hld.answers.table_facts import batch_profile, cells_by_name, read_batch, with_evidence
+from hld.answers.frequencies import benjamini_hochberg, benjamini_yekutieli
+from hld.answers.profile import batch_profile, cells_by_name, read_batch, with_evidence
 from hld.answers.words import effect_text, least_text, moved, p_text, what_moved
 from hld.tables.calendar import EPOCH, is_written_of
 from hld.tables.cells import TIME_TYPES, Columns, plain_value, read_table, unmasked
@@ -80,24 +80,25 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[np.ndarray, tupl
     if cells.dtype.kind in "biu" and every is None:
         distinct, groups = np.unique(cells, return_inverse=True)
         return groups, tuple(map(str, distinct.tolist()))
-    found: dict[Any, int] = {}
-    numbers = np.empty(len(cells), dtype=np.int64)
-    for i, cell in enumerate(cells.tolist()):
-        value = None
-        if not is_missing(cell):
-            value = str(in_utc(cell)) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
-            value = value if every is None else period_of(value, every, name)
-        numbers[i] = found.setdefault((value, isinstance(value, bool)), len(found))  # true equals 1
-    texts = [value for value, _ in found if isinstance(value, str)]
+    values = [_value(cell, every, name) for cell in cells.tolist()]
+    keys = [(value, isinstance(value, bool)) for value in values]  # true equals 1
+    texts = {value for value in values if isinstance(value, str)}
     times: dict[str, Any] = {}
     for kind in ("duration", "date"):
         seconds = {text: seconds_of_text(text, kind) for text in texts}
         if None not in seconds.values():
             times = seconds  # which all of them stand for
-    keys = sorted(found, key=lambda key: _place(key[0], key[1], times))
-    position = np.empty(len(keys), dtype=np.int64)
-    position[[found[key] for key in keys]] = np.arange(len(keys))
-    return position[numbers], _labels([value for value, _ in keys])
+    ordered = sorted(dict.fromkeys(keys), key=lambda key: _place(key[0], key[1], times))
+    places = {key: k for k, key in enumerate(ordered)}
+    return np.array([places[key] for key in keys]), _labels([value for value, _ in ordered])
+
+
+def _value(cell: Any, every: str | None, name: str) -> Any:
+    """What stands for a cell, or for the period of its date; None where it is missing."""
+    if is_missing(cell):
+        return None
+    value = str(in_utc(cell)) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
+    return value if every is None else period_of(value, every, name)
 
 
 def _place(value: Any, is_truth: bool, times: dict[str, Any]) -> tuple[Any, ...]:
@@ -124,7 +125,7 @@ def _labels(values: list[Any]) -> tuple[str, ...]:
     if all(value.is_integer() and abs(value) < 2**53 for value in numbers):
         values = [int(value) if isinstance(value, float) else value for value in values]
     known = [value for value in values if value is not None]
-    if known and all(str(value).endswith(MIDNIGHT) for value in known):
+    if all(str(value).endswith(MIDNIGHT) for value in known):
         known = [value.removesuffix(MIDNIGHT) for value in known]
     missing = (MISSING,) * (len(values) - len(known))
     return (*level_texts(known, missing), *missing)  # the last
@@ -162,7 +163,7 @@ def determined_columns(
     encoder = detector.encoder_
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(len(labels)))
-    first = codes[order][starts]
+    first = codes[order[starts]]
     numbers = encoder.numbers(columns)[order]
     cells = cells_by_name(encoder, columns)
     days: list[float] = []  # since 1970, of labels that begin with a date
@@ -172,21 +173,18 @@ def determined_columns(
     for v, name in enumerate(encoder.names):
         is_one = bool((codes[:, v] == first[groups, v]).all())
         is_varied = is_one and len({*first[:, v].tolist()}) > 1
-        if (is_varied and _is_mixed(detector.profile_.counts[v], len(codes) - len(labels))) or (
-            _ascends(numbers[:, v], starts)
-        ):
-            found.append(v)
-        elif is_one and days and name in cells:
+        counts = detector.profile_.counts[v]
+        most = counts.max() / max(
+            counts.sum(), 1
+        )  # of rows like those of training, alike by chance
+        is_mixed = not most or (len(codes) - len(labels)) * math.log(most) <= math.log(CHANCE)
+        is_determined = (is_varied and is_mixed) or _ascends(numbers[:, v], starts)
+        if not is_determined and is_one and days and name in cells:
             written = whole_cells(cells[name])[order[starts]].tolist()
-            if is_written_of(list(zip(days, written, strict=True))):
-                found.append(v)
+            is_determined = is_written_of(list(zip(days, written, strict=True)))
+        if is_determined:
+            found.append(v)
     return found
-
-
-def _is_mixed(counts: np.ndarray, num_rows: int) -> bool:
-    """Whether so many rows would hardly have the category of others, if categories were as frequent as in counts."""
-    most = counts.max() / max(counts.sum(), 1)
-    return bool(most == 0 or num_rows * math.log(most) <= math.log(CHANCE))
 
 
 def _ascends(numbers: np.ndarray, starts: np.ndarray) -> bool:
@@ -261,11 +259,11 @@ class SegmentsResult:
                     "effect": result.effect,
                     "moved": [
                         {
-                            "columns": list(names),
+                            "columns": list(one.names),
                             "adjusted_pvalue": one.adjusted,
                             "description": one.describe(),
                         }
-                        for names, one in what
+                        for one in what
                     ],
                 }
             )
@@ -348,13 +346,12 @@ def judge_segments(
     hidden, determined = _hidden(detector, columns, known, batch.codes, groups, labels)
     batch.codes[:, hidden] = -1
     batch.rows[:, hidden] = -1 if batch.rows is batch.codes else np.nan
-    order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
-    starts = np.cumsum(sizes) - sizes
-    places = np.split(order, starts[1:])
-    reports, results = [], []
+    sizes = np.bincount(groups)
+    places = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
+    results = []
     for some in places:
-        reports.append(report_of(encoder.columns, batch.codes[some], batch.marks[some]))
-        results.append(judge(detector, batch.part(some, reports[-1], hidden), alpha, hidden)[0])
+        report = report_of(encoder.columns, batch.codes[some], batch.marks[some])
+        results.append(judge(detector, batch.part(some, report, hidden), alpha, hidden)[0])
     pvalues = np.array([result.pvalue for result in results])
     adjusted = PROCEDURES[procedure][1](pvalues)
     called = adjusted <= alpha

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from hld.answers.column_shifts import ColumnShift, percent
+from hld.answers.column_shifts import percent
 from hld.features.odd_rows import ODDNESS
 from hld.tables.shown_names import in_one_line
 
@@ -23,12 +24,13 @@ def p_text(pvalue: float, level: float | None = None, name: str = "p") -> str:
     if pvalue <= LEAST_SHOWN:
         return f"{name} < {LEAST_SHOWN:g}".strip()
     digits = DIGITS
-    if level is not None:
-        while digits < MOST_DIGITS and (float(f"{pvalue:.{digits}g}") <= level) != (
-            pvalue <= level
-        ):
-            digits += 1
-    return f"{name} = {pvalue:.{digits}g}" if name else f"{pvalue:.{digits}g}"
+    shown = f"{pvalue:.{digits}g}"
+    while (
+        level is not None and digits < MOST_DIGITS and (float(shown) <= level) != (pvalue <= level)
+    ):
+        digits += 1
+        shown = f"{pvalue:.{digits}g}"
+    return f"{name} = {shown}" if name else shown
 
 
 def least_text(pvalue: float) -> str:
@@ -44,35 +46,33 @@ def effect_text(result: Any) -> str:
 
 def headline(result: Any) -> str:
     """Verdict, p-value and effect size in one line."""
-    verdict, T, least = "shift" if result.reject else "no shift", result.num_samples, ""
+    verdict, T = "shift" if result.reject else "no shift", result.num_samples
     found = [
         f"{verdict}: {p_text(result.pvalue, result.alpha)} at level {result.alpha:g}",
         f"{T} row{'s' * (T != 1)}",
     ]
+    size = f"effect size {effect_text(result)}"
     if result.context is None:
         if len(result.pvalues) == 1:
             found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")
         if result.effect_interval[0] > 0:
-            least = f" (at least {percent(result.effect_interval[0])})"
-    return ", ".join([*found, f"effect size {effect_text(result)}{least}"])
+            size += f" (at least {percent(result.effect_interval[0])})"
+    return ", ".join([*found, size])
 
 
 def in_words(result: Any) -> str:
     """The verdict; and where the columns of the batch are known, which of them moved and how."""
-    quality, alpha = result.data_quality, result.alpha
+    quality = result.data_quality
     lines = [headline(result), *([] if result.context is None else result.context.lines())]
     if quality is not None:
         lines += quality.absent_lines()
     if result.columns:
-        procedure = procedure_of(result)
-        lines += column_lines(result.columns, alpha, procedure)
-        lines += pair_lines(result.pairs, alpha, procedure) or dependence_lines(result)
-        lines += witness_lines(result)
-        if not result.reject and called(result.columns, alpha):
+        if not result.reject and called(result.columns, result.alpha):
             lines[0] += ", yet:"
+        lines += column_lines(result) + (pair_lines(result) or dependence_lines(result))
+        lines += witness_lines(result)
     if quality is not None:
-        lines += quality.extra_lines()
-        lines += quality_lines(quality, result.columns or (), alpha)
+        lines += quality.extra_lines() + quality_lines(result)
     return "\n".join(lines)
 
 
@@ -90,7 +90,7 @@ def column_rows(columns: Any, alpha: float) -> list[tuple[str, ...]]:
     """Name, p-value, size and words of each column, as text and pages show them."""
     return [
         (
-            in_one_line(one.name),
+            one.title,
             p_text(one.adjusted, alpha),
             f"{percent(one.difference)} of rows",
             one.describe(),
@@ -99,48 +99,34 @@ def column_rows(columns: Any, alpha: float) -> list[tuple[str, ...]]:
     ]
 
 
-def column_lines(
-    columns: tuple[ColumnShift, ...], alpha: float, procedure: str = "Holm"
-) -> list[str]:
+def column_lines(result: Any) -> list[str]:
     """Lines about the columns that moved."""
+    columns, alpha, procedure = result.columns, result.alpha, procedure_of(result)
     free = [
-        f"{in_one_line(one.name)} is a covariate and not tested: {one.describe()}"
+        f"{one.title} is a covariate and not tested: {one.describe()}"
         for one in columns
         if one.adjusted != one.adjusted
     ]
     tested, moved = len(columns) - len(free), called(columns, alpha)
+    said = (
+        f"{len(moved)} of {tested} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
+        "expected -> observed):"
+    )
     if not moved:
         number = f"{tested} column{'s' * (tested != 1)}"
-        return [
-            f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})",
-            *_first(free),
-        ]
-    return [
-        f"{len(moved)} of {tested} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
-        "expected -> observed):",
-        *_first(_aligned(column_rows(moved, alpha))),
-        *_first(free),
-    ]
+        said = f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})"
+    return [said, *_first(_aligned(column_rows(moved, alpha))), *_first(free)]
 
 
-def pair_rows(pairs: Any, alpha: float) -> list[tuple[str, ...]]:
-    """Names, p-value and words of each pair, as text and pages show them."""
-    return [
-        (" and ".join(map(in_one_line, one.names)), p_text(one.adjusted, alpha), one.describe())
-        for one in pairs
-    ]
-
-
-def pair_lines(pairs: tuple[Any, ...], alpha: float, procedure: str = "Holm") -> list[str]:
+def pair_lines(result: Any) -> list[str]:
     """Lines about the pairs of columns whose dependence changed."""
-    moved = called(pairs, alpha)
-    if not moved:
-        return []
-    return [
-        f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
-        f"{procedure}):",
-        *_first(_aligned(pair_rows(moved, alpha))),
-    ]
+    moved = called(result.pairs, result.alpha)
+    rows = [(one.title, p_text(one.adjusted, result.alpha), one.describe()) for one in moved]
+    said = (
+        f"dependence changed in {len(moved)} of {len(result.pairs)} pairs of columns (Cramer's V; p-values adjusted, "
+        f"{procedure_of(result)}):"
+    )
+    return [said, *_first(_aligned(rows))] if moved else []
 
 
 def dependence_lines(result: Any) -> list[str]:
@@ -170,30 +156,29 @@ def witness_lines(result: Any) -> list[str]:
     return odd
 
 
-def moved(result: Any) -> list[tuple[tuple[str, ...], Any]]:
-    """Names and shift of the columns that moved, and of the pairs whose dependence did, most telling first."""
-    found = [((one.name,), one) for one in called(result.columns, result.alpha)]
-    found += [(one.names, one) for one in called(result.pairs, result.alpha)]
-    return sorted(found, key=lambda entry: entry[1].adjusted)
+def moved(result: Any) -> list[Any]:
+    """The columns that moved, and the pairs whose dependence did, most telling first."""
+    found = called(result.columns, result.alpha) + called(result.pairs, result.alpha)
+    return sorted(found, key=lambda one: one.adjusted)
 
 
 def what_moved(result: Any) -> list[str]:
     """A line for each of what moved, the first ones in words; for a verdict without any, what it rests on."""
-    found = [(" with ".join(map(in_one_line, names)), one) for names, one in moved(result)]
+    found = moved(result)
     if not found and result.columns:
         one = result.columns[0]
-        likely = f"no column by itself, most likely {in_one_line(one.name)}: {one.describe()}"
+        likely = f"no column by itself, most likely {one.title}: {one.describe()}"
         return dependence_lines(result) or [likely]
-    lines = [f"{name}: {one.describe()}" for name, one in found[:DESCRIBED]]
+    lines = [f"{one.title}: {one.describe()}" for one in found[:DESCRIBED]]
     if found[DESCRIBED:]:
-        lines.append(f"also {', '.join(name for name, _ in found[DESCRIBED:])}")
+        lines.append(f"also {', '.join(one.title for one in found[DESCRIBED:])}")
     return lines
 
 
-def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
+def quality_lines(result: Any) -> list[str]:
     """Lines about cells of another type, and about missing and new values of columns that are not called moved."""
-    told = {one.name for one in called(columns, alpha)}
-    level = alpha / max(1, 2 * len(quality.columns))  # two tests a column
+    quality, told = result.data_quality, {one.name for one in called(result.columns, result.alpha)}
+    level = result.alpha / max(1, 2 * len(quality.columns))  # two tests a column
     found: list[str] = []
     for one in quality.columns:
         lines = [] if one.is_absent else one.lines(quality.num_rows)
@@ -204,11 +189,10 @@ def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) 
     return _first(found)
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows of text, their cells below one another where they are shown."""
     widths = [max(map(len, cells)) for cells in zip(*rows[:MOST_LINES], strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
-    return [f"  {line}".rstrip() for line in lines]
+    return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _first(lines: list[str]) -> list[str]:

@@ -11,8 +11,13 @@ first.
 from typing import Any, cast
 
 from hld.dask.partitions import computed_sum, need_dask, partitions_of
-from hld.detector.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
-from hld.detector.detector import HLDDetector
+from hld.detector.detector import (
+    ChunkFacts,
+    HLDDetector,
+    check_detector,
+    facts_of_chunks,
+    judge_facts,
+)
 from hld.testing.summaries.summary import BatchSummary
 from hld.witnesses.result import HLDResult
 from pcircuit.arguments import check_fraction

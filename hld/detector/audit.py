@@ -15,24 +15,13 @@ From a table that the detector has not seen, batches of T rows are drawn and jud
 
 Batches of one size are disjoint while the table has enough rows, and are drawn again from all rows after that: then
 they share rows, their alarms are dependent, and the interval is too narrow; `is_reused` says so.  Whether a detector
-keeps its level is judged with both in mind, that batches share rows and that there are several sizes: so it may keep it
-although one interval lies above alpha.  Where the table has rows for m < B disjoint batches, it is divided at random
-J = ceil(B / m) times; with S_j the alarms of division j, Hölder's inequality gives
-
-.. math:: E\, e^{\lambda (S_1 + \dots + S_J)} \le \prod_j \big(E\, e^{\lambda J S_j}\big)^{1/J}
-          = (1 - \alpha + \alpha e^{\lambda J})^{B/J},
-
-so that Chernoff's bound is that of B / J independent batches, however the divisions depend on each other:
-
-.. math:: P(\text{share} \ge r) \le e^{-(B/J)\, k(r, \alpha)}, \qquad
-          k(r, \alpha) = r \ln \frac{r}{\alpha} + (1 - r) \ln \frac{1 - r}{1 - \alpha} \quad (r > \alpha).
+keeps its level is judged by the first ones, which share no rows, by the binomial law of their alarms, and with all
+sizes in mind: so it may keep it although one interval lies above alpha.
 
 References
 ----------
 Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial, Biometrika
 26, 404.
-Hoeffding (1963), Probability inequalities for sums of bounded random variables, Journal of the American Statistical
-Association 58, section 5.
 
 A level is found in a table by its text, as an edit may come from a shell: 3.0 is written "3", true "True", midnight
 of a day as the day.  A missing cell holds no level, whatever stands for it.
@@ -54,7 +43,6 @@ one for each column, are combined by Bonferroni's rule, as the detectors that re
 p-values may say true or false, alarm or none, itself or under a usual name: p is then 0 or 1.
 """
 
-import math
 import reprlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -63,9 +51,9 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.progress import shown_steps
+from hld.answers.for_programs import shown_steps
 from hld.answers.segments import group_numbers, split_off
-from hld.tables.cells import objects_of, read_table
+from hld.tables.cells import Columns, objects_of, read_table
 from hld.tables.column_names import table_called
 from hld.tables.factored import object_cells
 from hld.tables.shown_names import listed, printable
@@ -101,6 +89,9 @@ class AuditRow:
     low: float
     high: float
     is_reused: bool
+    disjoint: tuple[int, int] | None = (
+        None  # alarms and number of the batches that share no rows, if not all
+    )
 
 
 @dataclass(frozen=True)
@@ -147,11 +138,13 @@ class AuditResult:
 
     def _is_too_often(self, row: AuditRow, num_tests: int) -> bool:
         """Whether the alarms are too many, as one of the sizes that are looked at."""
-        G = self.num_groups.get(row.detector)
-        if G is not None:
-            return too_many(row.num_alarms, row.num_batches, self.alpha, G)
-        chance, num_disjoint = OUTSIDE / num_tests, self.num_held_out // row.num_rows
-        return too_often(row.num_alarms, row.num_batches, num_disjoint, self.alpha, chance)
+        if row.detector in self.num_groups:
+            num_groups = self.num_groups[row.detector]
+            return too_many(row.num_alarms, row.num_batches, self.alpha, num_groups)
+        from scipy.stats import binom
+
+        alarms, batches = row.disjoint or (row.num_alarms, row.num_batches)
+        return bool(binom.sf(alarms - 1, batches, self.alpha) < OUTSIDE / num_tests)
 
     @property
     def notes(self) -> dict[str, str]:
@@ -176,11 +169,8 @@ class AuditResult:
         KeyError
             If there is no such detector.
         """
-        return {
-            True: "keeps its level",
-            False: "alarms too often",
-            None: "its level is not told by random rows",
-        }[self.keeps_level[name]]
+        words: dict[bool | None, str] = {True: "keeps its level", False: "alarms too often"}
+        return words.get(self.keeps_level[name], "its level is not told by random rows")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON.
@@ -273,7 +263,10 @@ def audit(
     {'detector': True}
     """
     alpha, rng = check_fraction(alpha, "alpha"), check_generator(rng)
-    B, n = check_whole_number(num_batches, "num_batches", 1), num_rows(held_out)
+    B = check_whole_number(num_batches, "num_batches", 1)
+    with table_called("held_out"):
+        columns = read_table(held_out)
+    n = columns.num_rows
     if isinstance(sizes, str) or np.ndim(sizes) != 1:
         raise TypeError(f"`sizes` must be a sequence of batch sizes, found {sizes!r}")
     sizes = [check_whole_number(T, "sizes", 1) for T in sizes]
@@ -284,7 +277,7 @@ def audit(
     edits, progress, rows = read_edits(edits), check_flag(progress, "progress"), []
     fresh: list[np.ndarray] = []
     if groups is not None:
-        fresh = whole_groups(held_out, groups, B, np.random.default_rng(rng.integers(2**63)))
+        fresh = whole_groups(columns, groups, B, np.random.default_rng(rng.integers(2**63)))
     if not sizes or max(sizes) > n:
         raise ValueError(
             f"`sizes` must be at least one batch size of at most the {n} rows of `held_out`, found "
@@ -293,22 +286,37 @@ def audit(
     with shown_steps(progress) as show:
 
         def judge(situation: str, batches: list[np.ndarray], is_reused: bool) -> None:
-            cells = [take(held_out, one) for one in batches]
+            """Alarms of each detector on batches, with the interval of Clopper and Pearson."""
+            from scipy.stats import binomtest
+
+            T, count = int(np.median(list(map(len, batches)))), len(batches)
+            tables = [take(held_out, one) for one in batches]
             for name, test in run.items():
-                rows.append(_judged(name, situation, test, cells, alpha, is_reused, show))
+                alarms = []
+                for k, table in enumerate(tables):
+                    where = f"{printable(str(name))}, {printable(situation)}, {T} rows"
+                    show(f"{where}: batch {k + 1} of {count}")
+                    alarms.append(bool(test(table) <= alpha))
+                total, first = sum(alarms), alarms[: n // T]
+                low, high = map(float, binomtest(total, count).proportion_ci(LEVEL))
+                numbers = T, count, total, total / count, low, high
+                disjoint = None
+                if is_reused and situation == RANDOM:
+                    disjoint = sum(first), len(first)
+                rows.append(AuditRow(name, situation, *numbers, is_reused, disjoint))
 
         for T in sizes:
             random = _drawn(n, T, B, rng)
             judge(RANDOM, random, len(random) * T > n)
             judge(OWN["time"], _windows(n, T, B), False)
             for edit in edits:
-                judge(str(edit), edited_batches(held_out, edit, T, B, rng), True)
+                judge(str(edit), edited_batches(columns, edit, T, B, rng), True)
         if fresh:
             judge(OWN["groups"], fresh, False)
-    kinds = {name: kind_of(one) for name, one in named.items()}
-    kinds = {name: kind for name, kind in kinds.items() if kind in DEPENDENT}
-    grouped = [name for name, kind in kinds.items() if kind == "groups"]
-    num_groups = {name: named[name].judge_.num_groups for name in grouped}
+    kinds = {name: kind_of(one) for name, one in named.items() if kind_of(one) in DEPENDENT}
+    num_groups = {
+        name: named[name].judge_.num_groups for name, kind in kinds.items() if kind == "groups"
+    }
     return AuditResult(tuple(rows), alpha, n, kinds, num_groups)
 
 
@@ -332,61 +340,18 @@ def _windows(n: int, T: int, B: int) -> list[np.ndarray]:
     At equal distances they might all begin on the same day of the week, or at the same hour.
     """
     count = min(B, n // T)
-    before = np.sort(
-        np.random.default_rng(T).integers(n - count * T + 1, size=count)
-    )  # rows of the gaps up to each
+    # rows of the gaps up to each
+    before = np.sort(np.random.default_rng(T).integers(n - count * T + 1, size=count))
     return [np.arange(start, start + T) for start in before + T * np.arange(count)]
 
 
-def _judged(
-    name: str,
-    situation: str,
-    test: Callable[[Any], float],
-    batches: list[Any],
-    alpha: float,
-    is_reused: bool,
-    show: Callable[[str], None],
-) -> AuditRow:
-    """Alarms of a detector on batches, with the interval of Clopper and Pearson."""
-    from scipy.stats import binomtest
-
-    alarms, T = 0, int(np.median([num_rows(batch) for batch in batches]))
-    for k, batch in enumerate(batches):
-        show(
-            f"{printable(str(name))}, {printable(situation)}, {T} rows: batch {k + 1} of {len(batches)}"
-        )
-        alarms += test(batch) <= alpha
-    low, high = map(float, binomtest(alarms, len(batches)).proportion_ci(LEVEL))
-    rate = alarms / len(batches)
-    return AuditRow(name, situation, T, len(batches), int(alarms), rate, low, high, is_reused)
-
-
-def too_often(
-    num_alarms: int, num_batches: int, num_disjoint: int, alpha: float, chance: float
-) -> bool:
-    """Whether so many batches alarm that a detector of level alpha explains it with a probability below `chance`."""
-    if num_batches <= num_disjoint:
-        from scipy.stats import binom
-
-        return bool(binom.sf(num_alarms - 1, num_batches, alpha) < chance)
-    share, divisions = num_alarms / num_batches, -(-num_batches // num_disjoint)
-    if share <= alpha:
-        return False
-    distance = share * math.log(share / alpha)
-    if share < 1:
-        distance += (1 - share) * math.log((1 - share) / (1 - alpha))
-    return num_batches / divisions * distance > -math.log(chance)
-
-
 def edited_batches(
-    table: Any, edit: Edit, T: int, B: int, rng: np.random.Generator
+    columns: Columns, edit: Edit, T: int, B: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """Positions of the rows of B batches, drawn with replacement inside the three groups."""
-    cells = column_of(table, edit.column)
-    has, is_hole = (
-        has_level(cells, edit.level),
-        np.array([is_missing(cell) for cell in cells], dtype=bool),
-    )
+    cells = column_of(columns, edit.column)
+    has = has_level(cells, edit.level)
+    is_hole = np.array(list(map(is_missing, cells)), dtype=bool)
     share = float(has.sum() / max((~is_hole).sum(), 1))
     after = share_after(share, edit.by)
     if not 0 < share < 1 or after is None:
@@ -394,15 +359,14 @@ def edited_batches(
             f"`edits` has {edit}, but the level has a share of {share:.4g} of the cells in `held_out`: "
             "expected one that some rows have and others not, and a result from 0 to 1"
         )
-    with_level, others, holes = map(np.flatnonzero, (has, ~has & ~is_hole, is_hole))
+    parts = [np.flatnonzero(one) for one in (has, ~has & ~is_hole, is_hole)]
     batches = []
     for _ in range(B):
-        without = rng.binomial(T, len(holes) / len(cells)) if len(holes) else 0
+        without = rng.binomial(T, is_hole.mean())
         h = rng.binomial(T - without, after)
-        parts = ((with_level, h), (others, T - without - h), (holes, without))
-        batches.append(
-            np.concatenate([rng.choice(rows, size) for rows, size in parts if len(rows)])
-        )
+        sizes = h, T - without - h, without
+        drawn = [rng.choice(rows, size) for rows, size in zip(parts, sizes, strict=True) if size]
+        batches.append(np.concatenate(drawn))
     return batches
 
 
@@ -419,15 +383,15 @@ def _text(value: Any) -> str:
     return str(value).removesuffix(".0").removesuffix(" 00:00:00")
 
 
-def whole_groups(table: Any, groups: Any, most: int, rng: np.random.Generator) -> list[np.ndarray]:
+def whole_groups(
+    columns: Columns, groups: Any, most: int, rng: np.random.Generator
+) -> list[np.ndarray]:
     """Positions of the rows of each group, of a random choice of them where there are too many."""
-    with table_called("held_out"):
-        columns = read_table(table)
-        if isinstance(groups, (str, int)) and columns.names is None:
-            raise ValueError(
-                f"`groups` is {groups!r}, but `held_out` has no names: give the label of each row in a list"
-            )
-        _, cells, name = split_off(columns, groups, argument="groups")
+    if isinstance(groups, (str, int)) and columns.names is None:
+        raise ValueError(
+            f"`groups` is {groups!r}, but `held_out` has no names: give the label of each row in a list"
+        )
+    _, cells, name = split_off(columns, groups, argument="groups")
     labels = group_numbers(cells, name)
     order = np.argsort(labels, kind="stable")
     found = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
@@ -442,8 +406,8 @@ def too_many(num_alarms: int, num_batches: int, alpha: float, num_groups: int) -
     k = int(alpha * (num_groups + 1) + 1e-9)
     if k == 0:
         return num_alarms > 0
-    law = betabinom(num_batches, k, num_groups + 1 - k)
-    return bool(law.sf(num_alarms - 1) < OUTSIDE)
+    tail = betabinom.sf(num_alarms - 1, num_batches, k, num_groups + 1 - k)
+    return bool(tail < OUTSIDE)
 
 
 def pvalue_function(detector: Any) -> Callable[[Any], float]:
@@ -493,41 +457,19 @@ def _find(result: Any, names: tuple[str, ...]) -> Any:
     return own[0] if own else next((one for one in inner if one is not None), None)
 
 
-def num_rows(table: Any) -> int:
-    """Rows of a table."""
-    values = next(iter(table.values()), ()) if isinstance(table, Mapping) else table
-    if not hasattr(values, "__len__") or isinstance(values, (str, bytes, type)):
-        raise TypeError(f"`held_out` must be a table, found {type(table).__name__}")
-    return len(values)
-
-
 def take(table: Any, index: np.ndarray) -> Any:
-    """The rows of a table at some positions, as a table of the same kind; shapes index (n,)."""
-    if hasattr(table, "iloc"):
-        return table.iloc[index]
+    """The rows of a table, or cells of a column, at some positions (n,), as something of the same kind."""
     if isinstance(table, Mapping):
-        return {name: _taken(column, index) for name, column in table.items()}
-    if hasattr(table, "take") and hasattr(table, "schema"):
+        return {name: take(column, index) for name, column in table.items()}
+    if isinstance(table, Sequence):
+        return [table[i] for i in index.tolist()]
+    if hasattr(table, "to_pylist"):  # of Arrow
         return table.take(index)
-    if hasattr(table, "columns") or isinstance(table, np.ndarray):
-        return table[index]
-    return [table[i] for i in index.tolist()]
+    return getattr(table, "iloc", table)[index]
 
 
-def _taken(column: Any, index: np.ndarray) -> Any:
-    """The cells of a column at some positions: masked ones stay masked, and numbers among texts in a list numbers."""
-    if isinstance(column, np.ndarray):
-        return column[index]
-    if hasattr(column, "__array__"):
-        return np.asarray(column)[index]
-    cells = list(column)
-    return [cells[i] for i in index.tolist()]
-
-
-def column_of(table: Any, name: Any) -> np.ndarray:
+def column_of(columns: Columns, name: Any) -> np.ndarray:
     """(n,) the cells of a column, given by its name or position, as plain values."""
-    with table_called("held_out"):
-        columns = read_table(table)
     names = columns.names or tuple(f"x{v}" for v in range(len(columns.arrays)))
     at = names.index(str(name)) if str(name) in names else name
     if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):

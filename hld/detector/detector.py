@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pcircuit
-from hld.answers.profile import Profile
-from hld.answers.progress import shown_steps
-from hld.answers.table_facts import (
+from hld.answers.for_programs import shown_steps
+from hld.answers.profile import (
+    Profile,
     ReadBatch,
     batch_profile,
     held_of,
@@ -30,16 +30,17 @@ from hld.answers.table_facts import (
     read_batch,
     with_evidence,
 )
-from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
+from hld.detector.estimator import Estimator, check_fitted, check_options, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
 from hld.detector.learning import learn_detector
-from hld.detector.options import check_options
 from hld.tables.column_names import table_called
 from hld.tables.drawing import condition_probability
+from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.shown_names import listed
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.planning.of_tables import planner_of
+from hld.testing.row_sums import RowSums, row_sums
 from hld.testing.summaries.of_tables import facts_of, summarize_chunks
 from hld.testing.summaries.summary import BatchSummary, check_summary
 from hld.witnesses.result import HLDResult, with_quality
@@ -56,6 +57,7 @@ MISSING = {
     "available": "each node is compared by the rows that show its whole scope",
 }
 MOST_NAMED = 3  # groups in a warning
+PART = 2**32  # between the seeds of parts that are summed by themselves
 
 
 class HLDDetector(Estimator):
@@ -210,17 +212,20 @@ class HLDDetector(Estimator):
         leaves: str = "bins",
         rng: int | np.random.Generator | None = 0,
     ) -> None:
-        self.num_latents, self.num_epochs, self.pseudocount = num_latents, num_epochs, pseudocount
-        self.num_bins, self.max_categories = num_bins, max_categories
-        self.categorical, self.continuous, self.schema = categorical, continuous, schema
-        self.covariates, self.missingness = covariates, missingness
-        self.kinds, self.metric, self.null, self.reference = kinds, metric, null, reference
-        self.tolerance, self.num_resamples, self.estimation_error = (
-            tolerance,
-            num_resamples,
-            estimation_error,
+        super().__init__(
+            num_latents,
+            num_epochs,
+            pseudocount,
+            num_bins,
+            max_categories,
+            categorical=categorical,
+            continuous=continuous,
+            rng=rng,
         )
-        self.leaves, self.rng = leaves, rng
+        self.schema, self.covariates, self.missingness = schema, covariates, missingness
+        self.kinds, self.metric, self.null, self.reference = kinds, metric, null, reference
+        self.estimation_error, self.tolerance = estimation_error, tolerance
+        self.num_resamples, self.leaves = num_resamples, leaves
 
     def fit(
         self,
@@ -636,17 +641,30 @@ def judge_batch(
     detector: Any, batch: ReadBatch, alpha: float, hidden: Sequence[int] = ()
 ) -> tuple[HLDResult, Profile]:
     """The result of a batch of which some columns are hidden, and its counts."""
-    held = held_of(detector, batch.codes)
-    quality = quality_of(detector, batch.report, batch.absent, batch.extra, held, hidden)
+    held, further = held_of(detector, batch.codes), {}
+    if batch.cells is not None:
+        further["cells"] = batch.cells
     counts = batch_profile(detector, batch.codes, batch.marks)
-    further = {} if batch.cells is None else {"cells": batch.cells}
-    result = with_quality(
-        lambda level: detector.judge_(batch.rows, level, **further),
-        quality,
-        alpha,
-        witnesses_of(detector, held, counts),
-    )
-    return result, counts
+
+    def test(level: float) -> Any:
+        return detector.judge_(batch.rows, level, **further)
+
+    return _judged(detector, test, batch, counts, held, alpha, hidden), counts
+
+
+def _judged(
+    detector: Any,
+    test: Callable[[float], Any],
+    batch: Any,
+    counts: Profile,
+    held: Any,
+    alpha: float,
+    hidden: Sequence[int] = (),
+) -> HLDResult:
+    """The result of a test of a batch or of its facts, with its data quality and the witnesses of its counts."""
+    quality = quality_of(detector, batch.report, batch.absent, batch.extra, held, hidden)
+    found: HLDResult = with_quality(test, quality, alpha, witnesses_of(detector, held, counts))
+    return found
 
 
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
@@ -677,6 +695,123 @@ def warn_of_several(groups: frozenset[str], stacklevel: int) -> None:
             UserWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.05) -> HLDResult:
+    """Test whether a batch that comes in chunks follows the distribution of the training table.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    chunks : iterable of tables
+        Parts of one batch; each is read once and then forgotten.
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    HLDResult
+        As from `HLDDetector.test` for all rows at once; with more than 20,000 rows an alarm is checked by a sample, and
+        holes that are filled by draws (the circuit as reference) are filled chunk by chunk, by other draws.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `HLDDetector.test`.
+
+    Notes
+    -----
+    Memory for one chunk, 20,000 rows and the sums over the nodes; which pairs of nodes are seen together is estimated
+    from the same 20,000 rows.
+
+    Examples
+    --------
+    >>> import numpy as np, hld
+    >>> rows = np.random.default_rng(0).integers(0, 3, size=(2000, 3))
+    >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5).fit(rows[:500])
+    >>> result = judge_chunks(detector, (rows[start:start + 100] for start in range(500, 2000, 100)))
+    >>> result.pvalue == detector.test(rows[500:]).pvalue
+    True
+    """
+    check_detector(detector)
+    is_one = (
+        hasattr(chunks, "columns")
+        or isinstance(chunks, (str, bytes, Mapping))
+        or getattr(chunks, "ndim", 3) < 3
+    )
+    if is_one or not isinstance(chunks, Iterable):
+        raise TypeError(
+            f"`chunks` must be a sequence of tables, found one {type(chunks).__name__}: give a table in a "
+            "list, or its parts"
+        )
+    alpha = check_fraction(alpha, "alpha")
+    if detector.judge_ is detector.test_:
+        facts = facts_of_chunks(detector, chunks)
+        if facts is not None:
+            return judge_facts(detector, facts, alpha)
+    else:  # which needs the rows together: their codes are held
+        parts = [read_batch(detector, chunk) for chunk in chunks]
+        if parts:
+            batch = ReadBatch.joined(parts)
+            warn_of_several(batch.groups, stacklevel=2)
+            return judge_rows(detector, batch, alpha)
+    raise ValueError("`chunks` has no table: at least one is needed")
+
+
+def check_detector(detector: Any) -> None:
+    """Raise unless a detector is one, and fitted."""
+    if not isinstance(detector, HLDDetector):
+        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
+    check_fitted(detector)
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """What a test needs of some rows; that of more rows is the sum, whose first rows are those of the first."""
+
+    rows: RowSums
+    counts: Profile
+    report: EncodingReport
+    absent: frozenset[str]
+    extra: frozenset[str]
+
+    def __add__(self, other: ChunkFacts) -> ChunkFacts:
+        """Those of both."""
+        return ChunkFacts(
+            self.rows + other.rows,
+            self.counts + other.counts,
+            self.report + other.report,
+            self.absent & other.absent,
+            self.extra | other.extra,
+        )
+
+
+def facts_of_chunks(
+    detector: HLDDetector, chunks: Iterable[Any], part: int = 0
+) -> ChunkFacts | None:
+    """What a test needs of a part of the rows."""
+    found: ChunkFacts | None = None
+    rng = np.random.default_rng([0, 2, part])
+    for chunk in chunks:
+        batch = read_batch(detector, chunk)
+        first = part * PART + (0 if found is None else found.rows.num_rows)
+        sums = row_sums(detector.test_, batch.rows, rng, first)
+        counts = batch_profile(detector, batch.codes, batch.marks)
+        own = ChunkFacts(sums, counts, batch.report, batch.absent, batch.extra)
+        found = own if found is None else found + own
+    return found
+
+
+def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDResult:
+    """The verdict on all rows."""
+
+    def test(level: float) -> Any:
+        return detector.test_.judge_sums(facts.rows, level)
+
+    held = held_of(detector, None)
+    result = _judged(detector, test, facts, facts.counts, held, alpha)
+    return with_evidence(detector, result, facts.counts)
 
 
 def save(detector: Any, path: str | os.PathLike[str]) -> None:

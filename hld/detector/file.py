@@ -29,7 +29,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
-from hld.detector.options import plain_params, read_params
+from hld.detector.estimator import plain_params, read_params
 from hld.features.linear_maps import read_map
 from hld.features.row_scores import WatchedRows
 from hld.features.row_vectors import RowVectors, bounded_array

@@ -31,8 +31,9 @@ import numpy as np
 
 import pcircuit
 from hld.answers.for_programs import plain_json
-from hld.answers.table_facts import test_rows
+from hld.answers.profile import test_rows
 from hld.detector.detector import HLDDetector
+from hld.features.linear_maps import squared_distances
 from hld.laws.joint import covariance_factor, harmonic_mean, joint_law
 from hld.laws.limit_law import limit_law
 from hld.laws.ranks.monte_carlo import TIE
@@ -167,8 +168,8 @@ def two_sample(
     if isinstance(first, BatchSummary) or isinstance(second, BatchSummary):
         return _by_law(model, test, first, second, alpha)
     parts = [codes_of(model, test, first, "first", 5), codes_of(model, test, second, "second", 6)]
-    vectors = [test.vectors.rows(rows) - test.mean for rows in parts]
-    every, (n, m) = np.concatenate(vectors), map(len, vectors)
+    n, m = map(len, parts)
+    every = test.vectors.rows(np.concatenate(parts)) - test.mean
     magnitudes = test.vectors.magnitudes(np.abs(every + test.mean).max(axis=0))
     every -= every[0]  # which no difference sees: sums of rows that are all alike are exact
     metrics, k = test.calibration.metrics, len(test.nodes)
@@ -179,12 +180,13 @@ def two_sample(
         each[:, i] = (1.0 + B - smaller) / (1 + B)
     together = harmonic_mean(each)
     value = float((together <= together[0] * (1 + 1e-12)).mean())
-    delta = (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k]
-    is_equal = not squared[0].any()
-    effect = 0.0 if is_equal else _effect(delta, every.var(axis=0, ddof=1)[:k].sum(), n, m)
-    pvalues = tuple(each[0].tolist())
+    effect = 0.0
+    if squared[0].any():
+        delta = (every[:n].mean(axis=0) - every[n:].mean(axis=0))[:k]
+        effect = _effect(delta, every.var(axis=0, ddof=1)[:k].sum(), n, m)
+    names, pvalues = test.metric_names, tuple(each[0].tolist())
     return TwoSampleResult(
-        value, value <= alpha, alpha, effect, test.metric_names, pvalues, (n, m), "permutation"
+        value, value <= alpha, alpha, effect, names, pvalues, (n, m), "permutation"
     )
 
 
@@ -236,8 +238,7 @@ def _divisions(metrics: Any, every: Any, n: Any, B: Any, rng: np.random.Generato
         for b, own in enumerate(shares, start):
             own[rng.permutation(N)[:n] if b else slice(n)] = 1.0
         sums = shares @ every
-        differences = sums / n - (total - sums) / (N - n)
-        squared.append(np.stack([metric.squared(differences) for metric in metrics], axis=1))
+        squared.append(squared_distances(metrics, sums / n - (total - sums) / (N - n)))
     return np.concatenate(squared)
 
 
@@ -269,14 +270,15 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
         raise ValueError(
             f"`first` and `second` can be compared as summaries for at most {MAX_FULL_SPECTRUM} nodes"
         )
-    if kept is not None:
-        row = kept.covariance
-    else:
-        row = CircuitReference(test.circuit, test.nodes, test.mean).covariance()
+    row = (
+        CircuitReference(test.circuit, test.nodes, test.mean).covariance()
+        if kept is None
+        else kept.covariance
+    )
     n, m = sizes = first.num_rows, second.num_rows
     delta, k = first.means - second.means, len(test.nodes)
     magnitudes = test.vectors.magnitudes(np.maximum(np.abs(first.means), np.abs(second.means)))
-    squared = np.array([float(metric.squared(delta)) for metric in metrics])
+    squared = squared_distances(metrics, delta[None])[0]
     squared = _beyond_rounding(metrics, squared, magnitudes, max(sizes))
     if first.spread is not None and second.spread is not None and min(sizes) > 1:
         pooled = pooled_by_spread(metrics, (first, second), test.mean, squared)

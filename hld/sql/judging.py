@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.evidence import Evidence
-from hld.answers.profile import Held
-from hld.answers.table_facts import evidence_of, held_of
+from hld.answers.profile import Evidence, Held, evidence_of, held_of
 from hld.detector.detector import HLDDetector
 from hld.sql.tables import TableInDatabase, count
 from hld.tables.schemas.counts import KeptValues

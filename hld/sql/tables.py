@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.profile import Profile, profile_of
-from hld.detector.chunks import check_detector
-from hld.detector.detector import HLDDetector
+from hld.detector.detector import HLDDetector, check_detector
 from hld.sql.slots import (
     MISSING,
     ODD,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hld.answers.adjust import benjamini_hochberg
+from hld.answers.frequencies import benjamini_hochberg
 from pcircuit.arguments import check_fraction, check_numbers
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ times, and a comes from other rows: without a shift all N = n + T of them are ex
 m = r + b, the batch's sum of a is that of T of N known numbers, drawn without replacement, whatever the distribution
 is, and its tail is enclosed by bounds that hold for a single row as for a million (below).  Twice
 the bound is a p-value; the smallest, times the number of edges, is that of all (Bonferroni).  A column that moves by
-itself can change the mean of a, too: that is a shift, but none of the dependence, and `hld.answers.pair_shifts` tells
+itself can change the mean of a, too: that is a shift, but none of the dependence, and `hld.answers.dependences` tells
 the two apart where there are enough rows.
 
 This test has a share of the level beside the distance, `SHARE`: hundreds of dependences that hold make the change of

@@ -56,7 +56,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.answers.adjust import benjamini_hochberg
+from hld.answers.frequencies import benjamini_hochberg
 from hld.answers.words import LEAST_SHOWN
 from hld.features.row_vectors import RowVectors, some_rows
 from pcircuit.arguments import check_whole_number, for_ranking

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 import pcircuit
-from hld.answers.evidence import Evidence
+from hld.answers.profile import Evidence
 from hld.features.odd_rows import ODDNESS
 from hld.laws.null import check_verdict
 from hld.witnesses.effects import Effect, Left, effect_of, left_of, tolerant_pvalue
@@ -118,7 +118,7 @@ class OfColumns:
 
     @property
     def pairs(self) -> tuple[Any, ...]:
-        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty.
+        """Where dependence changed, the smallest p-value first: `hld.answers.dependences.PairShift`; or empty.
 
         Among groups and in order of time these are the strongest pairs, with the p-values of `pair_pvalues`; given
         covariates there are none.
@@ -220,7 +220,7 @@ class HLDResult(OfColumns):
         Standard deviations of the node likelihoods under the reference, weighted in the same way.
     nodes : (m,) int array
         Node ids.
-    evidence : hld.answers.evidence.Evidence or None
+    evidence : hld.answers.profile.Evidence or None
         Counts of the batch and of the reference, where the columns of a table are known: behind `columns` and `pairs`.
     data_quality : hld.DataQuality or None
         What a batch of a detector has that the schema of its training table does not know, and the test of its missing
@@ -298,7 +298,7 @@ class HLDResult(OfColumns):
         Among groups or stretches of time by rank, as those of columns (`hld.laws.exchangeable`); given covariates by
         the normal law of the z-scores.
         """
-        from hld.answers.adjust import benjamini_hochberg
+        from hld.answers.frequencies import benjamini_hochberg
         from hld.witnesses.localization import adjusted_pvalues, node_pvalues, z_scores
 
         if self._node_pvalues is not None:

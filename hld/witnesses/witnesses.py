@@ -5,7 +5,7 @@ chunks, summaries, machines.  So a function of both, in `WITNESSES`, is heard wh
 none, `OfColumns.not_heard` of the result names it.  It returns a `Witness`, which shares the level with the others
 and has a part in the effect (`hld.witnesses.effects`).
 
-Which rows these are is told by the judge (`hld.answers.table_facts.held_of`): those held out, or as many of them as
+Which rows these are is told by the judge (`hld.answers.profile.held_of`): those held out, or as many of them as
 have the covariates of the batch.
 
 Numbers of rows need not even that: `hld.features.odd_rows.ODDNESS`.

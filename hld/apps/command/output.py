@@ -21,8 +21,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from hld.answers.for_programs import plain_json
-from hld.answers.progress import shown_steps
+from hld.answers.for_programs import plain_json, shown_steps
 from hld.tables.shown_names import printable
 from pcircuit.io.whole_file import replace_file
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from hld.apps.command.arguments import OF_TEXT
 from hld.apps.command.output import check_output, naming_output, on_screen, step
-from hld.detector.chunks import judge_chunks
-from hld.detector.detector import HLDDetector, load
+from hld.detector.detector import HLDDetector, judge_chunks, load
 from hld.tables.factored import whole_cells
 from hld.tables.files import files
 from hld.tables.files.byte_files import called, form_of

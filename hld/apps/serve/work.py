@@ -18,7 +18,7 @@ from hld.answers.reports import batch_report
 from hld.apps.serve.limits import Limits, check_time
 from hld.apps.serve.models import LoadedModel, Stored, trial_table
 from hld.apps.serve.tables import read_columns, read_summary
-from hld.detector.chunks import judge_chunks
+from hld.detector.detector import judge_chunks
 
 PIECE = 8192  # rows between two looks at the deadline
 

@@ -225,20 +225,6 @@ class KeptValues:
         return cls(shown, new)
 
 
-def reference_rows(encoder: Any, columns: Any, data: Any, kept: Any) -> tuple[Any, ...]:
-    """Codes of the rows that batches are compared with, and what they have that learning did not show.
-
-    Rows that nothing was learned from are read as a batch is.  `data` are the codes of all rows as learning reads them,
-    `kept` the positions of the rows kept; both results are None where there are none, the second if all are.
-
-    Shapes: data (N, V), kept (k,) -> codes (k, V).
-    """
-    if kept is None or len(kept) == len(data):
-        return (None if kept is None else data[kept]), None
-    codes, report = encoder.encode(columns)
-    return codes[kept], kept_values(codes[kept], report)
-
-
 def kept_values(codes: Any, report: Any) -> KeptValues:
     """What the kept rows show; shapes codes (k, V)."""
     shown = (codes >= 0).sum(axis=0).astype(np.int64)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.adjust import holm
+from hld.answers.frequencies import holm
 from hld.gchi2.three_moments import ThreeMoments
 from hld.laws.ranks.confirmation import excess_of, sample_norms
 from hld.testing.conditional.few_rows import MOST_LEVERAGE, TIE, rank_pvalue

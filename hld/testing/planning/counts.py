@@ -31,8 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.profile import Profile
-from hld.answers.table_facts import held_of
+from hld.answers.profile import Profile, held_of
 from hld.tables.schemas.counts import SmallestLaw, compare_missing, compare_new
 from hld.testing.planning.alternatives import Alternative, compared
 from hld.testing.planning.power import Rejections

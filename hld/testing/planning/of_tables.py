@@ -10,8 +10,8 @@ import numpy as np
 
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
-from hld.answers.progress import shown_steps
-from hld.answers.table_facts import as_table
+from hld.answers.for_programs import shown_steps
+from hld.answers.profile import as_table
 from hld.tables.shown_names import in_one_line, listed, printable, visible
 from hld.testing.planning.alternatives import Alternative, Edit, read_edits, share_after
 from hld.testing.planning.counts import (

@@ -24,14 +24,15 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.evidence import Evidence
-from hld.answers.profile import Profile, tables_of
-from hld.answers.table_facts import (
+from hld.answers.profile import (
+    Evidence,
+    Profile,
     batch_profile,
     evidence_of,
     held_of,
     quality_of,
     read_batch,
+    tables_of,
 )
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.quality import DataQuality

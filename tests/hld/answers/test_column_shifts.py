@@ -25,7 +25,7 @@ def shifts(encoder, before, after):
         profile_of(encoder.encode(rows)[0], encoder.num_categories, []) for rows in (before, after)
     ]
     counts = list(zip(*(one.counts for one in profiles), strict=True))
-    return {one.name: one for one in column_shifts(encoder.columns, counts, 0)}
+    return {one.name: one for one in column_shifts(encoder.columns, counts)}
 
 
 def test_a_rise_is_named_and_measured(encoder):

@@ -85,7 +85,7 @@ def test_pvalues_of_columns_with_two_tests_keep_their_level():
         is_tested = bool(now + before.new[0])
         more = compare_new(before, [60], [now]).pvalues if is_tested else ()
         counts = [(reference.counts[0], seen.counts[0])]
-        (shift,) = column_shifts(encoder.columns, counts, 0, None, [tuple(more)])
+        (shift,) = column_shifts(encoder.columns, counts, None, [(more, None)])
         tested += is_tested
         for level in small:
             small[level] += shift.pvalue <= level
@@ -165,7 +165,7 @@ def test_a_column_with_more_missing_cells_is_called_whatever_its_bins_do():
         result = detector.test(with_holes(300, 0.1, np.random.default_rng(seed)))
         assert result.columns[0].name == "x4"
         assert result.columns[0].adjusted <= 1e-4
-    assert [len(one) for one in result.evidence.more] == [1, 1, 1, 1, 2]
+    assert [len(result.evidence.beside(v)[0]) for v in range(5)] == [1, 1, 1, 1, 2]
     hidden = replace(result.evidence, hidden=(0, 2, 3))
     assert [one.name for one in hidden.columns] == ["x4", "x1"]
 

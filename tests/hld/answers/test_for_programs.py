@@ -71,7 +71,6 @@ def shift(name, above):
         ("1", "2", "(missing)"),
         np.array([0.5, 0.5, 0.0]),
         np.array([0.25, 0.75, 0.0]),
-        0.25,
         0.01,
         0.02,
         above,

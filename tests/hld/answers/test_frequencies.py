@@ -1,11 +1,8 @@
 """p-values of frequencies: against SciPy, enumerated, at their level, and able to find."""
 
-import itertools
-import math
-
 import numpy as np
 import pytest
-from binomial_bounds import at_least, at_most
+from binomial_bounds import at_most
 from scipy.stats import (
     chi2_contingency,
     false_discovery_control,
@@ -13,36 +10,20 @@ from scipy.stats import (
     multivariate_hypergeom,
 )
 
-from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli, holm
-from hld.answers.frequencies import _drawn, homogeneity_pvalue, partition_pvalue
+from hld.answers.frequencies import (
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    holm,
+    homogeneity_pvalue,
+    partition_pvalue,
+)
 
 
 def test_large_counts_are_pearsons_test(rng):
     a, b = rng.multinomial(5000, [0.2, 0.3, 0.5]), rng.multinomial(400, [0.25, 0.3, 0.45])
-    assert homogeneity_pvalue(a, b, rng) == pytest.approx(
+    assert homogeneity_pvalue(a, b) == pytest.approx(
         chi2_contingency([a, b], correction=False).pvalue, rel=1e-9
     )
-
-
-def test_draws_agree_with_enumeration():
-    reference, batch = np.array([6, 3, 1]), np.array([1, 2, 3])
-    pooled, T = reference + batch, 6
-
-    def weight(table):
-        return math.prod(math.comb(int(m), k) for m, k in zip(pooled, table, strict=True))
-
-    def pearson(table):
-        return chi2_contingency([pooled - table, table], correction=False).statistic
-
-    tables = [
-        np.array(t)
-        for t in itertools.product(range(T + 1), repeat=3)
-        if sum(t) == T and all(k <= m for k, m in zip(t, pooled, strict=True))
-    ]
-    extreme = sum(weight(t) for t in tables if pearson(t) >= pearson(batch) - 1e-9)
-    exact = extreme / sum(weight(t) for t in tables)
-    hits = round(_drawn(reference, batch, np.random.default_rng(0)) * 1000) - 1
-    assert at_least(999, exact, 1e-4) <= hits <= at_most(999, exact, 1e-4)
 
 
 @pytest.mark.thorough
@@ -54,10 +35,7 @@ def test_the_level_holds(sizes, concentration, K):
     rng = np.random.default_rng(3)
     frequencies = rng.dirichlet(np.full(K, concentration))
     pvalues = np.array(
-        [
-            homogeneity_pvalue(*(rng.multinomial(n, frequencies) for n in sizes), rng)
-            for _ in range(400)
-        ]
+        [homogeneity_pvalue(*(rng.multinomial(n, frequencies) for n in sizes)) for _ in range(400)]
     )
     for alpha in (0.01, 0.05, 0.2):
         assert (pvalues <= alpha).sum() <= at_most(400, alpha, 1e-4)
@@ -80,7 +58,7 @@ def test_two_categories_hold_the_level_whatever_it_is(n, T, K):
     j = np.arange(max(0, K - n), min(K, T) + 1)
     chances = hypergeom.pmf(j, n + T, K, T)
     pvalues = np.array(
-        [homogeneity_pvalue(np.array([n - K + i, K - i]), np.array([T - i, i]), None) for i in j]
+        [homogeneity_pvalue(np.array([n - K + i, K - i]), np.array([T - i, i])) for i in j]
     )
     reached = np.sort(pvalues[pvalues > 1e-12])
     assert len(np.unique(reached)) >= 5
@@ -93,15 +71,13 @@ def test_two_categories_are_fishers_test_with_its_tails_by_distance():
     j = np.arange(11)
     chances = hypergeom.pmf(j, 110, 39, 10)
     extreme = np.abs(j - 390 / 110) >= abs(9 - 390 / 110) - 1e-9
-    assert homogeneity_pvalue(reference, batch, None) == pytest.approx(
-        chances[extreme].sum(), rel=1e-9
-    )
+    assert homogeneity_pvalue(reference, batch) == pytest.approx(chances[extreme].sum(), rel=1e-9)
 
 
-def test_small_counts_reach_below_what_draws_can_show(rng):
-    assert homogeneity_pvalue(np.array([99_990, 10]), np.array([90, 10]), rng) < 1e-12
-    assert homogeneity_pvalue(np.array([99_980, 10, 10]), np.array([80, 12, 8]), rng) < 1e-12
-    assert homogeneity_pvalue(np.array([4, 4, 4]), np.array([0, 1, 1]), rng) > 0.2
+def test_small_counts_reach_far():
+    assert homogeneity_pvalue(np.array([99_990, 10]), np.array([90, 10])) < 1e-12
+    assert homogeneity_pvalue(np.array([99_980, 10, 10]), np.array([80, 12, 8])) < 1e-12
+    assert homogeneity_pvalue(np.array([4, 4, 4]), np.array([0, 1, 1])) > 0.2
 
 
 @pytest.mark.parametrize(
@@ -112,9 +88,10 @@ def test_small_counts_reach_below_what_draws_can_show(rng):
         ((200, 6, 9, 12), 15),
         ((5000, 3, 3), 200),
         ((60, 4, 4, 4), 24),
+        ((12, 8, 3, 2, 2), 10),
     ],
 )
-def test_small_pvalues_of_rare_categories_hold_the_level_where_draws_do_not_reach(pooled, T):
+def test_pvalues_of_rare_categories_hold_the_level(pooled, T):
     pooled = np.array(pooled)
     counts = np.indices(pooled[1:] + 1).reshape(len(pooled) - 1, -1).T
     batches = np.column_stack([T - counts.sum(axis=1), counts])
@@ -122,22 +99,22 @@ def test_small_pvalues_of_rare_categories_hold_the_level_where_draws_do_not_reac
     chances = multivariate_hypergeom.pmf(batches, m=pooled, n=T)
     assert chances.sum() == pytest.approx(1, rel=1e-9)
     pvalues = np.array([partition_pvalue(pooled - batch, batch) for batch in batches])
-    reached = np.unique(pvalues[(pvalues < 1e-4) & (pvalues > 1e-12)])
+    reached = np.unique(pvalues[(pvalues < 0.2) & (pvalues > 1e-12)])
     assert len(reached) > 2
     for u in reached:
         assert chances[pvalues <= u].sum() <= u
 
 
-def test_a_new_level_is_found_and_a_single_row_of_it_is_not(rng):
+def test_a_new_level_is_found_and_a_single_row_of_it_is_not():
     reference = np.array([2500, 2500, 0])
-    assert homogeneity_pvalue(reference, np.array([250, 245, 5]), rng) < 0.01
-    assert homogeneity_pvalue(reference, np.array([250, 249, 1]), rng) > 0.05
+    assert homogeneity_pvalue(reference, np.array([250, 245, 5])) < 0.01
+    assert homogeneity_pvalue(reference, np.array([250, 249, 1])) > 0.05
 
 
-def test_where_nothing_can_be_said(rng):
-    assert homogeneity_pvalue(np.array([5, 0]), np.array([3, 0]), rng) == 1
-    assert homogeneity_pvalue(np.array([0, 0]), np.array([3, 4]), rng) == 1
-    assert homogeneity_pvalue(np.array([3, 4]), np.array([0, 0]), rng) == 1
+def test_where_nothing_can_be_said():
+    assert homogeneity_pvalue(np.array([5, 0]), np.array([3, 0])) == 1
+    assert homogeneity_pvalue(np.array([0, 0]), np.array([3, 4])) == 1
+    assert homogeneity_pvalue(np.array([3, 4]), np.array([0, 0])) == 1
 
 
 @pytest.mark.parametrize(

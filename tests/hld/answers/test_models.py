@@ -47,19 +47,6 @@ def test_columns(models):
     assert {tuple(pair["columns"]) for pair in found.pairs} == {("kind", "x")}
 
 
-def test_cells_are_those_of_drawn_rows(models):
-    """Shares of cells of the common edges, by rows drawn from each model."""
-    x = next(one for one in compare_models(*models).columns if one.name == "x")
-    edges = sorted({*models[0].encoder_.columns[1].edges, *models[1].encoder_.columns[1].edges})
-    for model, shares in zip(models, (x.first, x.second), strict=True):
-        values = model.sample(20_000, rng=1).iloc[:, 1].to_numpy(float)
-        counts = (
-            np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
-            / 20_000
-        )
-        assert np.abs(counts - shares).max() < 4.5 * np.sqrt(0.25 / 20_000)
-
-
 def test_a_model_is_at_no_distance_from_itself(models):
     found = compare_models(models[0], models[0])
     assert [one.distance for one in found.columns] == [0, 0, 0]

@@ -8,7 +8,7 @@ from binomial_bounds import at_least, at_most
 from scipy.stats import chi2
 from scipy.stats.contingency import association
 
-from hld.answers.pair_shifts import PairShift, as_in_reference, cramers_v, fitted, pair_shifts
+from hld.answers.dependences import PairShift, as_in_reference, cramers_v, fitted, pair_shifts
 from hld.answers.profile import Profile
 from hld.tables.schemas.columns import BinColumn, LevelColumn
 

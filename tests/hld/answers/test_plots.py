@@ -188,16 +188,6 @@ def test_one_coin_has_the_tail_of_one_chi_square():
     np.testing.assert_allclose(tail, chi2.sf((edges / s) ** 2, 1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("rows", [[[0, 0]] * 3, [[1, 1]] * 3, [[-1, -1]] * 3], ids=str)
-def test_a_law_without_variance_is_drawn_all_the_same(rows, ax):
-    test = hld.HLDTest(zoo.independent([[1.0, 0.0], [1.0, 0.0]]))
-    result = test(rows)
-    plots.null_law(test, result, ax)
-    assert ax.lines[0].get_xdata()[0] == result.statistic
-    assert np.isfinite(ax.get_ylim()).all()
-    drawn(ax)
-
-
 def test_p_value_and_level_are_those_of_the_distance_where_others_share_the_level(ax, rng):
     """A detector's p-value of 0.087 stood at a distance beyond which 0.8 of all batches are."""
     table = rng.integers(0, 3, size=(400, 2)).astype(float)

@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pcircuit
-from hld.answers.profile import Profile, profile_of, tree_edges
-from hld.answers.table_facts import cells_by_name
+from hld.answers.profile import Profile, cells_by_name, profile_of
 from hld.tables.cells import read_table
 from hld.tables.schemas.learn_schema import fit_encoder
 
@@ -27,25 +25,6 @@ def test_counts_are_those_of_a_loop(codes):
     for (u, v), table in zip(EDGES, found.pairs, strict=True):
         for (i, j), count in np.ndenumerate(table):
             assert count == sum(row[u] == i and row[v] == j for row in codes.tolist())
-
-
-def test_profiles_of_parts_add_up(codes):
-    whole, parts = (
-        profile_of(codes, SIZES, EDGES),
-        [profile_of(part, SIZES, EDGES) for part in np.split(codes, 4)],
-    )
-    added = parts[0] + parts[1] + parts[2] + parts[3]
-    assert added.num_rows == whole.num_rows == 200
-    for a, b in zip((*added.counts, *added.pairs), (*whole.counts, *whole.pairs), strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-def test_arrays_come_back(codes):
-    found = profile_of(codes, SIZES, EDGES)
-    back = Profile.from_arrays(found.to_arrays(), SIZES)
-    assert back.num_rows == 200
-    for a, b in zip((*back.counts, *back.pairs), (*found.counts, *found.pairs), strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize(
@@ -69,19 +48,6 @@ def test_arrays_that_do_not_fit_are_refused(codes, name, change):
         Profile.from_arrays(arrays | {name: change(arrays[name])}, SIZES)
 
 
-def edges(table, sizes):
-    """Of the Chow-Liu tree of a table."""
-    return tree_edges(pcircuit.chow_liu_tree(table, num_categories=sizes), sizes)
-
-
-def test_the_tree_finds_what_belongs_together(rng):
-    x = rng.integers(0, 3, 500)
-    noise = rng.integers(0, 2, 500)
-    assert edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()[0] != [1, 2]
-    assert [0, 2] in edges(np.column_stack([x, noise, (x + 1) % 3]), (3, 2, 3)).tolist()
-    assert edges(x[:, None], (3,)).shape == (0, 2)
-
-
 @pytest.mark.parametrize("huge", [2**63 - 1, 2**62])
 def test_counts_of_a_file_whose_sum_leaves_64_bits_are_refused(huge):
     arrays = profile_of(np.array([[0, 1], [1, 1]]), (2, 2), [[0, 1]]).to_arrays()
@@ -90,15 +56,6 @@ def test_counts_of_a_file_whose_sum_leaves_64_bits_are_refused(huge):
         changed[:3] = huge
         with pytest.raises(ValueError, match="of the same rows in every column"):
             Profile.from_arrays(arrays | {name: changed}, (2, 2))
-
-
-def test_tables_with_names_are_read_by_name():
-    encoder = fit_encoder(pd.DataFrame({"a": [0, 1, 0], "b": [5, 6, 7]}))
-    cells = cells_by_name(
-        encoder, read_table(pd.DataFrame({"b": [8, 9], "other": [0, 0], "a": [1, 2]}))
-    )
-    assert cells["a"].tolist() == [1, 2]
-    assert cells["b"].tolist() == [8, 9]
 
 
 def test_tables_without_names_are_read_by_place():

@@ -9,7 +9,7 @@ import pytest
 from pages import check_nesting, facts, table_rows
 
 import hld
-from hld.answers.pair_shifts import PairShift
+from hld.answers.dependences import PairShift
 from hld.answers.reports import (
     MOST_CARDS,
     MOST_ROWS,
@@ -103,6 +103,8 @@ def result(labels, adjusted, procedure="bh"):
     columns = [
         SimpleNamespace(
             name=name,
+            names=(name,),
+            title=name,
             adjusted=p,
             describe=lambda: "higher",
             labels=("a",),

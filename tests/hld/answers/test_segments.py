@@ -285,30 +285,6 @@ def test_segments_of_the_only_column_have_nothing_to_compare():
     assert detector.test_by(rows, [1, 2] * 20).labels == ("1", "2")
 
 
-def test_times_with_a_zone_are_grouped_alike_in_every_form(detector):
-    """As in UTC: a frame of pandas had been grouped by its own days, and Arrow and polars by those of UTC."""
-    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
-    rows = table(np.random.default_rng(5), 60)
-    when = pd.date_range("2026-03-01 00:30", periods=60, freq="30min", tz="Europe/Oslo")
-    frame = rows.assign(when=when)
-    forms = [
-        frame,
-        pa.Table.from_pandas(frame),
-        pl.from_pandas(frame),
-        frame.assign(when=when.tz_convert("UTC")),
-        frame.assign(when=when.tz_convert("UTC").tz_localize(None)),
-        frame.astype({"when": object}),
-    ]
-    found = [detector.test_by(one, "when", every="day").to_dict() for one in forms]
-    assert [(one["label"], one["num_rows"]) for one in found[0]["segments"]] == [
-        ("2026-02-28", 1),
-        ("2026-03-01", 48),
-        ("2026-03-02", 11),
-    ]
-    assert all(one == found[0] for one in found)
-    assert len({detector.test_by(one, "when").labels for one in forms}) == 1
-
-
 @pytest.fixture(scope="module")
 def by_place():
     """A detector of an array whose second column, row numbers, is left out; and a batch."""

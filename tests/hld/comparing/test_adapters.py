@@ -5,7 +5,8 @@ import collections
 import numpy as np
 import pytest
 
-from hld.detector.audit import column_of, num_rows, take
+from hld.detector.audit import column_of, take
+from hld.tables.cells import read_table
 
 NUMBERS, WORDS = np.array([3, 1, 4, 1, 5]), np.array(["a", "b", "c", "d", "e"], dtype=object)
 
@@ -30,13 +31,11 @@ def tables():
 def test_rows_are_taken_from_tables_of_every_kind(name, table, column):
     if callable(table):
         table = table(pytest.importorskip(name))
-    assert num_rows(table) == 5
     taken = take(table, np.array([4, 0, 0]))
     assert type(taken) is type(table)
-    assert num_rows(taken) == 3
     if name == "array":  # of arrays the audit asks by position
         assert taken[:, column].tolist() == ["e", "a", "a"]
-    assert column_of(taken, column).tolist() == ["e", "a", "a"]
+    assert column_of(read_table(taken), column).tolist() == ["e", "a", "a"]
 
 
 def test_cells_of_mappings_stay_what_they_are():
@@ -48,12 +47,12 @@ def test_cells_of_mappings_stay_what_they_are():
     assert list(map(repr, taken["mixed"])) == ["2.5", "'a'", "1"]
     assert taken["masked"].tolist() == [3, None, 1]
     assert list(taken["flags"]) == [3, None, True]
-    assert column_of(taken, "mixed").tolist() == [2.5, "a", 1]
+    assert column_of(read_table(taken), "mixed").tolist() == [2.5, "a", 1]
 
 
 def test_rows_that_name_their_cells_have_columns_with_these_names():
     Named = collections.namedtuple("Named", "n w")
     for kind in (Named, lambda n, w: {"n": n, "w": w}):
-        assert column_of([kind(1, "a"), kind(2, "b")], "w").tolist() == ["a", "b"]
-    assert column_of([{"n": 1}, {"n": 2, "w": "b"}], "w").tolist() == [None, "b"]
-    assert column_of([{"w": "a"}, {"n": 2}], "w").tolist() == ["a", None]
+        assert column_of(read_table([kind(1, "a"), kind(2, "b")]), "w").tolist() == ["a", "b"]
+    assert column_of(read_table([{"n": 1}, {"n": 2, "w": "b"}]), "w").tolist() == [None, "b"]
+    assert column_of(read_table([{"w": "a"}, {"n": 2}]), "w").tolist() == ["a", None]

@@ -12,6 +12,7 @@ import hld
 from hld.answers.reports import audit_report
 from hld.apps.command import main
 from hld.detector.audit import too_many, whole_groups
+from hld.tables.cells import read_table
 
 SMALL = {"num_latents": 2, "num_epochs": 1, "num_bins": 3}
 
@@ -85,10 +86,13 @@ def test_groups_are_columns_of_any_table_or_labels():
         (rows, ["a", "b", "a"]),
         (frame.to_dict("records"), "g"),
     ):
-        assert [one.tolist() for one in whole_groups(table, groups, 9, rng)] == [[0, 2], [1]]
-    assert len(whole_groups(frame, "g", 1, rng)) == 1
+        assert [one.tolist() for one in whole_groups(read_table(table), groups, 9, rng)] == [
+            [0, 2],
+            [1],
+        ]
+    assert len(whole_groups(read_table(frame), "g", 1, rng)) == 1
     with pytest.raises(ValueError, match="`groups` is 0, but `held_out` has no names: give the la"):
-        whole_groups(rows, 0, 9, rng)
+        whole_groups(read_table(rows), 0, 9, rng)
     with pytest.raises(ValueError, match="`groups` has 1 rows without a group"):
         hld.audit(lambda _: 1.0, pd.DataFrame({"g": [1.0, np.nan], "x": [1, 2]}), [1], groups="g")
     with pytest.raises(ValueError, match="`groups` names the column 'h', expected one of 'g', 'x'"):

@@ -9,7 +9,7 @@ from binomial_bounds import at_most
 
 import hld
 import pcircuit
-from hld.answers.table_facts import held_of
+from hld.answers.profile import held_of
 from hld.tables.schemas.counts import KeptValues, compare_missing, compare_new
 from hld.testing.conditional.conditional_test import ConditionalTest
 from hld.testing.conditional.covariates import choose_functions

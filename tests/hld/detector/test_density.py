@@ -1,8 +1,5 @@
 """The distribution of a table as an estimator: what scikit-learn does with it, and rows like those learned."""
 
-import re
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,20 +73,3 @@ def test_cross_validation_grids_pipelines_and_clones():
         ValueError, match=r"this CircuitDensity is not fitted: call `fit\(table\)` first$"
     ):
         again.score(rows)
-
-
-def test_notebooks_show_what_was_fitted_and_found():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(table(300, 0))
-    assert hld.HLDDetector()._repr_html_() == "HLDDetector(num_latents=4, not fitted)"
-    view = detector._repr_html_()
-    assert "fitted to 300 rows" in view
-    assert re.search(r"<th scope=.row. [^>]*>kind</th><td>categorical</td>", view)
-    moved = table(200, 1).assign(kind="<b>")
-    result = detector.test(moved)
-    assert "Shift found" in result._repr_html_()
-    assert "&lt;b&gt;" not in result._repr_html_()  # no level that training did not have is shown
-    segments = detector.test_by(moved, np.arange(200) // 100)
-    assert "2 of 2 segments of labels shifted" in segments._repr_html_()
-    assert "kind: " in segments._repr_html_()

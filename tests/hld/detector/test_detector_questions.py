@@ -38,24 +38,6 @@ def test_an_unfitted_detector_answers_no_question(name):
     assert type(caught.value).__name__ == "NotFittedError"
 
 
-def test_segments_are_tested_as_batches_of_their_own(detector):
-    rows = mixed_table(120, seed=1).drop(columns="city")
-    rows.loc[80:, "rain"] = True
-    found = detector.test_by(rows, np.repeat(["a", "b"], [80, 40]), alpha=0.1)
-    alone = [detector.test(part, alpha=0.1) for part in (rows[:80], rows[80:])]
-    assert found.labels == ("a", "b")
-    np.testing.assert_allclose(found.pvalues, [one.pvalue for one in alone])
-    assert [one.effect for one in found.results] == [one.effect for one in alone]
-    assert found.alpha == 0.1
-    assert [one.alpha for one in found.results] == [0.1, 0.1]
-    yearly = detector.test_by(
-        rows, np.repeat(["2025-03-01", "2026-05-01"], 60), every="year", procedure="by"
-    )
-    assert (yearly.labels, yearly.procedure) == (("2025", "2026"), "by")
-    with pytest.raises(ValueError, match="`alpha` must be"):
-        detector.test_by(rows, np.repeat(["a", "b"], 60), alpha=0)
-
-
 def test_rows_and_probabilities_are_those_of_conditions(detector):
     known = detector.circuit_, detector.encoder_.columns, detector.values_
     where = 'rain == 1 and city == "Oslo"'

@@ -13,7 +13,7 @@ from scipy.stats import poisson
 
 import hld
 from hld import TableSchema, calendar_columns
-from hld.detector.odd_columns import is_repeated, multiplicities
+from hld.detector.learning import is_repeated, multiplicities
 
 N = 240
 HOURS = pd.date_range("2024-01-01", periods=N, freq="h")

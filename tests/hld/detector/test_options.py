@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.detector.options import REFERENCES, check_options, plain_params, read_params
+from hld.detector.estimator import REFERENCES, check_options, plain_params, read_params
 from hld.laws.named import NULLS
 from hld.witnesses.metrics.named import METRICS
 

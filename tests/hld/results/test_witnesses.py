@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.answers.profile import profile_of
-from hld.answers.table_facts import held_of
+from hld.answers.profile import held_of, profile_of
 from hld.features.odd_rows import ODDNESS
 from hld.witnesses.distances import levels
 from hld.witnesses.largest_count import largest_count

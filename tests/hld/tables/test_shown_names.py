@@ -7,6 +7,7 @@ import pytest
 
 import hld
 from hld.detector.audit import column_of
+from hld.tables.cells import read_table
 from hld.tables.conditions import read_condition
 from hld.tables.shown_names import listed
 
@@ -31,7 +32,7 @@ def test_lists_say_how_many_names_they_leave_out():
         lambda: hld.HLDDetector(schema=hld.TableSchema((hld.ColumnSchema("y", "constant"),))).fit(
             WIDE
         ),
-        lambda: column_of(WIDE, "y"),
+        lambda: column_of(read_table(WIDE), "y"),
         lambda: SCHEMA["y"],
         lambda: SCHEMA.encoder().encode(np.zeros((1, 2))),
         lambda: SCHEMA.encoder().encode({"x0": [0]}),

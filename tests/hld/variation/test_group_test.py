@@ -461,7 +461,6 @@ def test_columns_are_judged_among_groups():
         column_shifts(
             one.fitted,
             list(zip(one.reference.counts, one.batch.counts, strict=True)),
-            0,
         )
         for one in known
     ]
