@@ -13,7 +13,6 @@ is the share of rows that would have to change to turn one into the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -32,88 +31,56 @@ SHARED = {
 }  # cells that no level is, also none of the same text
 
 
-@dataclass(frozen=True)
-class ColumnDistance:
-    """How far apart two models are in one column."""
-
-    name: str
-    distance: float | None
-    note: str = ""
-    labels: tuple[Any, ...] = ()
-    first: tuple[Any, ...] = ()
-    second: tuple[Any, ...] = ()
-
-    def describe(self) -> str:
-        """The cell that changed most, in words."""
-        if self.distance is None:
-            return self.note
-        k = int(np.argmax(np.abs(np.subtract(self.first, self.second))))
-        return f"{visible(self.labels[k])} {from_to(self.first[k], self.second[k])}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain Python values."""
-        cells = [
-            {"label": label, "first": a, "second": b}
-            for label, a, b in zip(self.labels, self.first, self.second, strict=True)
-        ]
-        return {"name": self.name, "distance": self.distance, "note": self.note, "cells": cells}
-
-
-@dataclass(frozen=True)
-class ModelsDistance:
-    """How far apart two models are."""
-
-    columns: tuple[Any, ...]
-    pairs: tuple[Any, ...]
-    num_train: tuple[Any, ...]
-
-    def headline(self) -> str:
-        """The farthest column in a line."""
-        found = [one for one in self.columns if one.distance is not None]
-        if not found:
-            return "the models have no column in common that can be compared"
-        farthest = "none differs"
-        if found[0].distance > 0:
-            share = percent(found[0].distance)
-            farthest = f"{in_one_line(found[0].name)} differs most, in {share} of rows"
-        return (
-            f"{len(found)} column{'s' * (len(found) > 1)} in common that can be compared; {farthest} "
-            f"(models of {self.num_train[0]} and {self.num_train[1]} rows)"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain Python values."""
-        return {
-            "num_train": list(self.num_train),
-            "columns": [one.to_dict() for one in self.columns],
-            "pairs": list(self.pairs),
-        }
-
-
-def compare_models(first: Any, second: Any) -> ModelsDistance:
-    """Compare two detectors.
+def compare_models(first: Any, second: Any) -> dict[str, Any]:
+    """How far apart two detectors are, as plain values: columns, the farthest first, and pairs.
 
     One pass over each circuit for all columns, and one for all pairs.
     """
     sides = [_Side(model) for model in (first, second)]
-    columns, shared = [], {}
+    columns: list[dict[str, Any]] = []
+    shared = {}
     for name in dict.fromkeys([*sides[0].at, *sides[1].at]):
-        note = _why_not(*(side.column(name) for side in sides))
-        if note:
-            columns.append(ColumnDistance(name, None, note))
+        found: dict[str, Any] = {"name": name, "distance": None, "note": "", "cells": []}
+        columns.append(found)
+        found["note"] = _why_not(*(side.column(name) for side in sides))
+        if found["note"]:
             continue
         labels, maps = _common(name, sides)
         shared[name] = maps
-        shares = [  # whose parts may add up to a little more
+        a, b = (  # whose parts may add up to a little more
             np.minimum(side.marginals[side.at[name]] @ cells, 1.0)
             for side, cells in zip(sides, maps, strict=True)
-        ]
-        own = (tuple(one.tolist()) for one in shares)
-        columns.append(ColumnDistance(name, _distance(*shares), "", labels, *own))
-    columns.sort(key=lambda one: (one.distance is None, -(one.distance or 0.0)))
-    return ModelsDistance(
-        tuple(columns), _pairs(sides, shared), (first.num_train_, second.num_train_)
+        )
+        found["distance"] = _distance(a, b)
+        shares = zip(labels, a.tolist(), b.tolist(), strict=True)
+        found["cells"] = [{"label": label, "first": x, "second": y} for label, x, y in shares]
+    columns.sort(key=lambda one: (one["distance"] is None, -(one["distance"] or 0.0)))
+    num_train = [first.num_train_, second.num_train_]
+    return {"num_train": num_train, "columns": columns, "pairs": _pairs(sides, shared)}
+
+
+def headline(found: dict[str, Any]) -> str:
+    """The farthest column of `compare_models` in a line."""
+    columns = [one for one in found["columns"] if one["distance"] is not None]
+    if not columns:
+        return "the models have no column in common that can be compared"
+    farthest = "none differs"
+    if columns[0]["distance"] > 0:
+        share = percent(columns[0]["distance"])
+        farthest = f"{in_one_line(columns[0]['name'])} differs most, in {share} of rows"
+    rows = " and ".join(map(str, found["num_train"]))
+    return (
+        f"{len(columns)} column{'s' * (len(columns) > 1)} in common that can be compared; {farthest} "
+        f"(models of {rows} rows)"
     )
+
+
+def where_most(column: dict[str, Any]) -> str:
+    """The cell of a column of `compare_models` that changed most, or why there is none, in words."""
+    if column["distance"] is None:
+        return str(column["note"])
+    most = max(column["cells"], key=lambda cell: abs(cell["first"] - cell["second"]))
+    return f"{visible(most['label'])} {from_to(most['first'], most['second'])}"
 
 
 class _Side:
@@ -176,7 +143,7 @@ def _shares(edges: Sequence[float], grid: Grid, marks: np.ndarray) -> np.ndarray
     return shares
 
 
-def _pairs(sides: list[_Side], shared: Any) -> tuple[Any, ...]:
+def _pairs(sides: list[_Side], shared: Any) -> list[dict[str, Any]]:
     """Distances of pair tables along the edges of either tree, the largest first."""
     edges: dict[tuple[str, ...], None] = {}
     for side in sides:
@@ -197,7 +164,7 @@ def _pairs(sides: list[_Side], shared: Any) -> tuple[Any, ...]:
     for one, first, second in zip(found, *tables, strict=True):
         one["distance"] = _distance(first, second)
         one["first_association"], one["second_association"] = cramers_v(first), cramers_v(second)
-    return tuple(sorted(found, key=lambda one: -one["distance"]))
+    return sorted(found, key=lambda one: -one["distance"])
 
 
 def _distance(a: np.ndarray, b: np.ndarray) -> float:

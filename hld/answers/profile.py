@@ -157,19 +157,18 @@ class Evidence:
         These are of all rows, as those of bins are, with which they are shown.
         """
         found = (self.quality or {}).get(self.name_of(v))
-        pvalues, beyond = [], None
-        if found is not None and self.new is not None and found.new_pvalue is not None:
+        pvalues: list[float] = []
+        beyond = None
+        if found is None:
+            return pvalues, beyond
+        if self.new is not None and found.new_pvalue is not None:
             before, now = int(self.new[v]), found.num_unseen + found.num_out_of_range
             if before + now:
                 pvalues.append(found.new_pvalue)
                 if is_binned(self.fitted[v]):
                     rows = int(self.reference.counts[v].sum())
                     beyond = before / max(rows, 1), now / max(self.batch.num_rows, 1)
-        if (
-            found is not None
-            and found.pvalue is not None
-            and (found.num_missing or found.train_missing)
-        ):
+        if found.pvalue is not None and (found.num_missing or found.train_missing):
             pvalues.append(found.pvalue)
         return pvalues, beyond
 

@@ -201,10 +201,10 @@ def segments_report(
         *result.cautions,
     ]
     facts = {
-        "rows": f"{int(result.num_rows.sum()):,}",
+        "rows": f"{result.num_rows.sum():,}",
         "segments": f"{m:,}",
         "level": f"{result.alpha:g}",
-        "smallest adjusted p": p_text(float(result.adjusted.min()), result.alpha, ""),
+        "smallest adjusted p": p_text(result.adjusted.min(), result.alpha, ""),
     }
     kicker = f"{batch_name} by {result.by}, against {model_name}"
     return page(
@@ -223,7 +223,7 @@ def picture(result: Any) -> str:
     """One mark for each segment in order, its numbers where the pointer rests."""
     marks = ""
     for i, label in enumerate(result.labels):
-        p, T = p_text(float(result.adjusted[i]), result.alpha), int(result.num_rows[i])
+        p, T = p_text(result.adjusted[i], result.alpha), int(result.num_rows[i])
         said = f"{named(label)}: adjusted {p}, {T} row{'s' * (T != 1)}"
         shift = ' class="shift"' if result.reject[i] else ""
         marks += f'<span{shift} title="{escaped(said)}"></span>'
@@ -240,8 +240,8 @@ def _what_moved(result: Any) -> str:
             pictures = f"<details><summary>expected and observed</summary>{shown}</details>" * bool(
                 shown
             )
-        lines = [f"{int(result.num_rows[i]):,} rows, effect size {effect_text(found)}"]
-        p = p_text(float(result.adjusted[i]), result.alpha, "adjusted p")
+        lines = [f"{result.num_rows[i]:,} rows, effect size {effect_text(found)}"]
+        p = p_text(result.adjusted[i], result.alpha, "adjusted p")
         cards += card(result.labels[i], p, lines + what_moved(found), pictures)
     return f'<h2>What moved</h2><div class="grid">{cards}</div>' if cards else ""
 
@@ -251,9 +251,9 @@ def _segments_table(result: Any) -> str:
     rows = [
         (
             result.labels[i],
-            f"{int(result.num_rows[i]):,}",
-            p_text(float(result.pvalues[i]), name=""),
-            p_text(float(result.adjusted[i]), result.alpha, ""),
+            f"{result.num_rows[i]:,}",
+            p_text(result.pvalues[i], name=""),
+            p_text(result.adjusted[i], result.alpha, ""),
             effect_text(result.results[i]),
             "shift" if result.reject[i] else "no shift",
         )
@@ -435,7 +435,7 @@ def segments_view(result: Any) -> str:
         (
             result.labels[i],
             f"{result.num_rows[i]:,}",
-            p_text(float(result.adjusted[i]), result.alpha),
+            p_text(result.adjusted[i], result.alpha),
             "; ".join(what_moved(result.results[i])),
         )
         for i in result.worst_first()

@@ -306,7 +306,7 @@ class SegmentsResult:
     def __str__(self) -> str:
         lines = [repr(self)]
         for i in self.worst_first():
-            label, p = visible(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
+            label, p = visible(self.labels[i]), p_text(self.adjusted[i], self.alpha)
             lines.append(
                 f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
                 f"effect size {effect_text(self.results[i])}"

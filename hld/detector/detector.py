@@ -276,14 +276,13 @@ class HLDDetector(Estimator):
         >>> HLDDetector(num_epochs=5).fit(rows).num_train_
         300
         """
-        check_options(self.get_params())
+        params = self.get_params()
+        check_options(params)
         if learner is not None and not callable(learner):
             raise TypeError(f"`learner` must be a function, found {type(learner).__name__}")
-        params = self.get_params()
         with shown_steps(check_flag(progress, "progress")) as show:
-            return self._take_over(
-                learn_detector(params, table, groups, order, progress, learner, show)
-            )
+            found = learn_detector(params, table, groups, order, progress, learner, show)
+        return self._take_over(found)
 
     def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:
         """Test whether a batch follows the distribution of the training table.
@@ -872,7 +871,7 @@ def load(path: str | os.PathLike[str]) -> HLDDetector:
 
     Notes
     -----
-    Costs reading the file and checking its means; the example of `save` shows a round trip.
+    Costs reading the file; the example of `save` shows a round trip.
 
     Examples
     --------

@@ -33,6 +33,7 @@ import pcircuit
 from hld.answers.for_programs import plain_json
 from hld.answers.profile import test_rows
 from hld.detector.detector import HLDDetector
+from hld.detector.estimator import check_fitted
 from hld.features.linear_maps import squared_distances
 from hld.laws.joint import covariance_factor, harmonic_mean, joint_law
 from hld.laws.limit_law import limit_law
@@ -195,8 +196,7 @@ def test_of(model: Any) -> HLDTest:
     if isinstance(model, pcircuit.Circuit):
         return HLDTest(model, metric=METRICS)
     if isinstance(model, HLDDetector):
-        if not hasattr(model, "test_"):
-            raise ValueError("`model` is not fitted: call `fit(table)` first, or `hld.load(path)`")
+        check_fitted(model)
         return model.test_
     if not isinstance(model, HLDTest):
         raise TypeError(

@@ -40,7 +40,7 @@ def unit_means(circuit: Circuit) -> np.ndarray:
 
     Notes
     -----
-    Costs what `means_cost` says, O(R K^3) for R regions with K units.
+    Costs O(R K^3) for R regions with K units.
 
     Examples
     --------
@@ -64,19 +64,6 @@ def unit_means(circuit: Circuit) -> np.ndarray:
                 tables[c] = None
         means.append(q @ tables[r])
     return np.concatenate(means)
-
-
-def means_cost(circuit: Circuit) -> float:
-    """Approximate number of multiplications that `unit_means` takes."""
-    check_circuit(circuit)
-    return float(
-        sum(
-            float(region.num_units) ** 2 * region.num_categories
-            if region.is_input
-            else float(region.num_products) ** 2 * (region.products.shape[1] + region.num_units)
-            for region in circuit.regions
-        )
-    )
 
 
 def _inner_overlaps(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hld.answers.column_shifts import percent
-from hld.answers.models import compare_models
+from hld.answers.models import compare_models, headline, where_most
 from hld.apps.command.output import (
     LOG,
     check_output,
@@ -143,14 +143,18 @@ def diff(args: argparse.Namespace) -> int:
     """Compare two model files."""
     found = compare_models(load_model(args.first), load_model(args.second))
     if args.json:
-        print_json(found.to_dict())
+        print_json(found)
         return 0
-    print_text(found.headline())
+    print_text(headline(found))
     print_table(
         ("column", "rows that differ", "where most"),
         [
-            (one.name, "-" if one.distance is None else percent(one.distance), one.describe())
-            for one in found.columns
+            (
+                one["name"],
+                "-" if one["distance"] is None else percent(one["distance"]),
+                where_most(one),
+            )
+            for one in found["columns"]
         ],
     )
     return 0

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.answers.models import ModelsDistance, compare_models
+from hld.answers.models import compare_models, headline, where_most
 
 
 def table(rng, number, shift=0.0):
@@ -28,29 +28,35 @@ def models():
     ]
 
 
+def shares(column):
+    """Of its cells in the first and in the second model."""
+    return np.array([[cell["first"], cell["second"]] for cell in column["cells"]]).T
+
+
 @pytest.mark.thorough
 def test_columns(models):
     found = compare_models(*models)
-    columns = {one.name: one for one in found.columns}
-    assert columns["kind"].distance == pytest.approx(1 / 3, abs=0.05)
-    assert columns["n"].distance is None
-    assert columns["n"].note == "only in the first model"
-    assert columns["m"].note == "only in the second model"
-    for one in (columns["kind"], columns["x"]):
-        assert sum(one.first) == pytest.approx(1, abs=1e-9)
-        assert sum(one.second) == pytest.approx(1, abs=1e-9)
-        assert one.distance == pytest.approx(
-            np.abs(np.subtract(one.first, one.second)).sum() / 2, abs=1e-12
+    columns = {one["name"]: one for one in found["columns"]}
+    assert columns["kind"]["distance"] == pytest.approx(1 / 3, abs=0.05)
+    assert columns["n"]["distance"] is None
+    assert columns["n"]["note"] == where_most(columns["n"]) == "only in the first model"
+    assert columns["m"]["note"] == "only in the second model"
+    for name in ("kind", "x"):
+        first, second = shares(columns[name])
+        assert sum(first) == pytest.approx(1, abs=1e-9)
+        assert sum(second) == pytest.approx(1, abs=1e-9)
+        assert columns[name]["distance"] == pytest.approx(
+            np.abs(first - second).sum() / 2, abs=1e-12
         )
-    assert columns["x"].describe()
-    assert found.headline().startswith("2 columns in common that can be compared; ")
-    assert {tuple(pair["columns"]) for pair in found.pairs} == {("kind", "x")}
+    assert "%" in where_most(columns["x"])
+    assert headline(found).startswith("2 columns in common that can be compared; ")
+    assert {tuple(pair["columns"]) for pair in found["pairs"]} == {("kind", "x")}
 
 
 def test_a_model_is_at_no_distance_from_itself(models):
     found = compare_models(models[0], models[0])
-    assert [one.distance for one in found.columns] == [0, 0, 0]
-    assert all(pair["distance"] == 0 for pair in found.pairs)
+    assert [one["distance"] for one in found["columns"]] == [0, 0, 0]
+    assert all(pair["distance"] == 0 for pair in found["pairs"])
 
 
 def test_times_and_numbers_with_bins_are_not_compared():
@@ -63,12 +69,12 @@ def test_times_and_numbers_with_bins_are_not_compared():
     found = compare_models(
         *(hld.HLDDetector(num_epochs=2, continuous=["when"]).fit(one) for one in (numbers, times))
     )
-    when = next(one for one in found.columns if one.name == "when")
-    assert when.distance is None
-    assert when.note == "continuous in the first model, date in the second"
-    assert found.headline().startswith("1 column in common that can be compared; ")
-    alone = ModelsDistance(tuple(one for one in found.columns if one is when), (), (9, 9))
-    assert alone.headline() == "the models have no column in common that can be compared"
+    when = next(one for one in found["columns"] if one["name"] == "when")
+    assert when["distance"] is None
+    assert when["note"] == "continuous in the first model, date in the second"
+    assert headline(found).startswith("1 column in common that can be compared; ")
+    alone = headline(found | {"columns": [when]})
+    assert alone == "the models have no column in common that can be compared"
 
 
 def test_cells_of_a_cut_bin_have_the_probabilities_that_the_model_tells():
@@ -86,14 +92,15 @@ def test_cells_of_a_cut_bin_have_the_probabilities_that_the_model_tells():
         )
         for days in (60, 47)
     ]
-    column = next(one for one in compare_models(*models).columns if one.name == "day")
-    edges = [label.split(" to ")[-1].removeprefix("< ") for label in column.labels[:-1]]
+    column = next(one for one in compare_models(*models)["columns"] if one["name"] == "day")
+    labels = [cell["label"] for cell in column["cells"]]
+    edges = [label.split(" to ")[-1].removeprefix("< ") for label in labels[:-1]]
     assert len(edges) > len(
         models[0].encoder_.columns[0].edges
     )  # some are of the other model alone
-    for model, shares in zip(models, (column.first, column.second), strict=True):
+    for model, own in zip(models, shares(column), strict=True):
         told = [model.probability(f'day < "{edge}"') for edge in edges]
-        np.testing.assert_allclose(np.cumsum(shares)[:-1], told, atol=1e-12)
+        np.testing.assert_allclose(np.cumsum(own)[:-1], told, atol=1e-12)
 
 
 def test_a_level_that_is_called_rare_is_not_the_cell_of_rare_levels():
@@ -104,6 +111,7 @@ def test_a_level_that_is_called_rare_is_not_the_cell_of_rare_levels():
         )
         for own in words
     ]
-    (found,) = [one for one in compare_models(*models).columns if one.name == "c"]
-    assert [label for label in found.labels if "rare" in label] == ["'(rare)'", "(rare)"]
-    assert found.distance > 0.3
+    (found,) = [one for one in compare_models(*models)["columns"] if one["name"] == "c"]
+    labels = [cell["label"] for cell in found["cells"] if "rare" in cell["label"]]
+    assert labels == ["'(rare)'", "(rare)"]
+    assert found["distance"] > 0.3

@@ -9,7 +9,7 @@ from command_line import amounts
 
 import hld
 from hld.answers.column_shifts import percent
-from hld.answers.models import compare_models
+from hld.answers.models import compare_models, headline, where_most
 from hld.apps.command.parser import main
 from hld.apps.export.c_source import c_source
 from hld.testing.planning.of_tables import plan
@@ -245,16 +245,16 @@ def test_a_table_in_the_place_of_the_model_is_called_that(run, command):
 def test_text_and_json_are_what_the_library_says(run, folder):
     found = compare_models(*(hld.load(folder / name) for name in ("model.hld", "other.hld")))
     assert json.loads(run("diff", "model.hld", "other.hld", "--json")[1]) == json.loads(
-        json.dumps(found.to_dict())
+        json.dumps(found)
     )
     lines = run("diff", "model.hld", "other.hld")[1].splitlines()
-    header, *shown = lines[-1 - len(found.columns) :]
-    assert "\n".join(lines[: -1 - len(found.columns)]) == found.headline()
+    header, *shown = lines[-1 - len(found["columns"]) :]
+    assert "\n".join(lines[: -1 - len(found["columns"])]) == headline(found)
     assert header.split() == ["column", "rows", "that", "differ", "where", "most"]
-    for line, one in zip(shown, found.columns, strict=True):
-        assert line.startswith(one.name)
-        assert f" {percent(one.distance)} " in line
-        assert line.endswith(one.describe())
+    for line, one in zip(shown, found["columns"], strict=True):
+        assert line.startswith(one["name"])
+        assert f" {percent(one['distance'])} " in line
+        assert line.endswith(where_most(one))
 
 
 def test_columns_that_cannot_be_compared_have_a_dash(run, run_here, folder, tmp_path):

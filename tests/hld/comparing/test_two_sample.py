@@ -185,7 +185,7 @@ def test_what_cannot_be_compared_is_refused(test, monkeypatch):
             TypeError,
             "`model` must be a circuit, an HLDTest or an HLDDetector, found int",
         ),
-        (hld.HLDDetector(), one, one, ValueError, "`model` is not fitted"),
+        (hld.HLDDetector(), one, one, ValueError, "this HLDDetector is not fitted"),
     ):
         with pytest.raises(error, match=said):
             hld.two_sample(model, first, second)

@@ -72,22 +72,6 @@ def test_every_form_of_evidence_is_read_alike(name, readers, tmp_path):
             assert repr(form) == written, f"{form_name} was modified"
 
 
-def test_batches_without_rows():
-    empty = np.empty((0, 6))
-    for test in (
-        hld.HLDTest(CIRCUIT),
-        hld.HLDTest(CIRCUIT, missing="exact"),
-        hld.MMDTest(CIRCUIT, num_resamples=9),
-        baselines.root_likelihood_test(CIRCUIT, num_resamples=9),
-    ):
-        with pytest.raises(ValueError, match=r"`(batch|rows)` has no rows"):
-            test(empty)
-    monitor = hld.Monitor(CIRCUIT)
-    assert monitor.update(empty).num_rows == 0
-    with pytest.raises(ValueError, match="`first` has no rows"):
-        hld.distance(CIRCUIT, empty)
-
-
 def test_batches_of_which_nothing_is_known():
     nothing = np.full((8, 6), np.nan)
     for test in (

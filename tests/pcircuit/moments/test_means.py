@@ -27,8 +27,3 @@ def test_means_of_random_circuits(circuit):
     np.testing.assert_allclose(
         unit_means(circuit), exact_moments(circuit, nodes).mean, rtol=1e-12, atol=1e-300
     )
-
-
-def test_cost_counts_multiplications():
-    # inputs: K^2 C = 2 * 4 * 2; products: P^2 (A + K) = 4 * (2 + 1)
-    assert means.means_cost(zoo.two_coins()) == 16 + 12
