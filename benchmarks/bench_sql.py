@@ -25,7 +25,7 @@ from hld.answers.profile import profile_of
 from hld.sql.judging import judge_counts
 from hld.sql.slots import counted_column
 from hld.sql.tables import TableInDatabase
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.witnesses.count_law import merged_codes
 
 from .bench_level import ALPHAS, cells_of

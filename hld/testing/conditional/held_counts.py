@@ -23,7 +23,7 @@ import numpy as np
 
 import pcircuit
 from hld.features.row_scores import BINS
-from hld.tables.schemas.encoding import NEW
+from hld.tables.schemas.columns import NEW
 
 
 def event_sizes(circuit: pcircuit.Circuit, num_events: int) -> list[int]:

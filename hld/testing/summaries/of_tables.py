@@ -33,7 +33,7 @@ from hld.answers.table_facts import (
     quality_of,
     read_batch,
 )
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.tables.schemas.quality import DataQuality
 from hld.testing.summaries.summary import BatchSummary, TableCounts
 from hld.testing.summaries.summing import detector_fingerprint, summarize_rows
