@@ -20,7 +20,7 @@ from hld.answers.table_facts import (
 from hld.detector.detector import HLDDetector, judge_rows, warn_of_several
 from hld.detector.estimator import check_fitted
 from hld.tables.schemas.encoding import EncodingReport
-from hld.testing.row_sums import RowSums, row_sums
+from hld.testing.summaries.summing import RowSums, row_sums
 from hld.witnesses.result import HLDResult, with_quality
 from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_fraction

@@ -49,7 +49,7 @@ from hld.testing.calibration import Settings, calibrate, usual_missing
 from hld.testing.planning.power import Planner
 from hld.testing.row_batches import holed_laws, judge_rows
 from hld.testing.summaries.summary import BatchSummary
-from hld.testing.summaries.summing import summarize_rows, test_fingerprint
+from hld.testing.summaries.summing import RowSums, summarize_rows, test_fingerprint
 from hld.testing.summed_batch import judge_summary, judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, reaches, verdict
 from hld.witnesses.metrics.maps import RIDGE
@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from hld.references.available import Shown
     from hld.testing.calibration import Calibration
     from hld.testing.planning.power import Detectable
-    from hld.testing.row_sums import RowSums
 
 
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are listed
@@ -325,7 +324,7 @@ class HLDTest:
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
-        """Test a batch that came in chunks: as in one piece where all of its rows are kept (`hld.testing.row_sums`)."""
+        """Test a batch that came in chunks: as in one piece where all of its rows are kept."""
         if not sums.num_rows:
             raise ValueError("`batch` has no rows: at least one is needed")
         if sums.is_whole:
