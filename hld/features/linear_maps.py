@@ -33,6 +33,9 @@ EPS = float(np.finfo(float).eps)
 WHOLE = ("index",)  # arrays of whole numbers
 MAPPED = 60  # multiplications for each coordinate that a map looks at
 BLOCK_ROWS = 4_096  # whose images are held at a time
+FEW = (
+    2**18
+)  # products that are held at a time: SciPy's sparse arrays would take longer to import than these take
 ORTHONORMAL = 1e-6  # the most by which scalar products of directions may be off
 
 
@@ -210,8 +213,8 @@ class SparseRows(LinearMap):
 
     def apply(self, rows: np.ndarray) -> np.ndarray:
         """F z."""
-        if rows.ndim == 1:  # of one batch: SciPy's sparse arrays would take longer to import
-            return (self.coefficients * rows[self.index]).sum(axis=1)
+        if rows.size // self.width * self.index.size <= FEW:
+            return (self.coefficients * rows[..., self.index]).sum(axis=-1)
         return (self.matrix @ rows.T).T
 
     def adjoint(self, images: np.ndarray) -> np.ndarray:

@@ -46,7 +46,6 @@ from hld.laws.ranks.confirmation import least_pvalue
 from hld.references.holes import HolePatterns
 from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.testing.calibration import Settings, calibrate, usual_missing
-from hld.testing.planning.power import Planner
 from hld.testing.row_batches import holed_laws, judge_rows
 from hld.testing.summaries.summary import BatchSummary
 from hld.testing.summaries.summing import RowSums, summarize_rows, test_fingerprint
@@ -391,7 +390,7 @@ class HLDTest:
         >>> test.power(hld.Edit(0, 0, 0.1), 50) < test.power(hld.Edit(0, 0, 0.2), 50)
         True
         """
-        return Planner(self).power(alternative, T, alpha)
+        return self._planner().power(alternative, T, alpha)
 
     def sample_size(self, alternative: Any, power: float = 0.9, alpha: float = 0.05) -> int | None:
         """The smallest number of rows with which an alternative is called shifted with probability `power`.
@@ -422,7 +421,7 @@ class HLDTest:
         >>> test.power(hld.Edit(0, 0, 0.2), T) >= 0.9
         True
         """
-        return Planner(self).sample_size(alternative, power, alpha)
+        return self._planner().sample_size(alternative, power, alpha)
 
     def detectable(self, T: int, power: float = 0.9, alpha: float = 0.05) -> tuple[Detectable, ...]:
         """How much more frequent the most frequent categories of each variable have to get to be found in T rows.
@@ -454,7 +453,12 @@ class HLDTest:
         >>> 0 < first.by < 0.4
         True
         """
-        return Planner(self).detectable(T, power, alpha)
+        return self._planner().detectable(T, power, alpha)
+
+    def _planner(self) -> Any:
+        from hld.testing.planning.power import Planner  # with all that only plans need
+
+        return Planner(self)
 
     @cached_property
     def reaches(self) -> np.ndarray:

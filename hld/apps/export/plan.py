@@ -28,8 +28,7 @@ Detectors fitted to groups, to a series or with covariates are refused: for them
 others like it, and the law of independent rows would reject most batches that differ only as groups do.
 
 The circuit becomes one list of nodes, children first, in the order of node ids: an input node looks up the code of its
-column, a product multiplies, a sum adds up with weights.  A metric becomes the nonzero entries of the rows of its
-matrix F.
+column, a product multiplies, a sum adds up with weights.
 """
 
 from __future__ import annotations
@@ -71,9 +70,10 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class MetricPlan:
-    """One metric."""
+    """One metric, |F z|; shapes matrix F (l, m)."""
 
     name: str
+    matrix: np.ndarray
     numbers: dict[str, Any]
     arrays: dict[str, np.ndarray]
 
@@ -113,7 +113,7 @@ def plan_of(detector: Any) -> Plan:
     known = {**_circuit(test), **_reference(test, laws), **_tails(null), **_counts(detector)}
     draws = null.limit.law.means if len(laws) > 1 else np.zeros(0, dtype=np.float32)
     known["joint"] = draws if len(draws) and draws[0] < 1 else draws[:0]  # else of rows all alike
-    images = max(len(one.arrays["start"]) - 1 for one in metrics)
+    images = max(len(one.matrix) for one in metrics)
     formed = images if len(known["covariance"]) else min(images, MOST_VECTORS)
     numbers = {
         "columns": len(known["categories"]),
@@ -228,9 +228,9 @@ def _reference(test: Any, laws: tuple[Any, ...]) -> dict[str, np.ndarray]:
         rounding = test.vectors.rounding(test.mean, kept.num_rows)
     return {
         "mean": np.asarray(test.mean),
-        "covariance": covariance[np.tril_indices(len(covariance))],
+        "covariance": covariance,
         "kept_shown": np.zeros(0) if kept is None else kept.counts.astype(np.float64),
-        "kept_shared": shared[np.tril_indices(len(shared))],
+        "kept_shared": shared,
         "rounding": rounding,
         "offset": np.random.default_rng(0).random(MOST_VECTORS),  # of `some_rows`
     }
@@ -292,8 +292,6 @@ def _counts(detector: Any) -> dict[str, np.ndarray]:
 def _metric_plan(test: Any, i: int, law: LimitLaw | None) -> MetricPlan:
     """The plan of one metric."""
     metric, kept, m = test.calibration.metrics[i], test.calibration.kept, len(test.mean)
-    matrix = np.asarray(metric.apply(np.eye(m))).T
-    rows, columns = np.nonzero(matrix)
     values = np.zeros(0) if law is None else law.eigenvalues
     is_there = values > 0
     order = np.argsort(-values[is_there], kind="stable")
@@ -301,6 +299,7 @@ def _metric_plan(test: Any, i: int, law: LimitLaw | None) -> MetricPlan:
     score = three_moments(values, counts)
     return MetricPlan(
         metric.name,
+        np.asarray(metric.apply(np.eye(m))).T,
         {
             "is_constant": int(test.are_constant[i]),
             "is_apart": int(keeps_apart(metric, test.vectors)),
@@ -313,9 +312,6 @@ def _metric_plan(test: Any, i: int, law: LimitLaw | None) -> MetricPlan:
             "farthest": 0.0 if kept is None else float(kept.farthest[i]),
         },
         {
-            "start": np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(matrix)))]),
-            "place": columns,
-            "value": matrix[rows, columns],
             "eigenvalue": values[is_there][order],
             "multiplicity": counts[is_there][order],
             "norm": np.zeros(3) if kept is None else kept.norms[i],
