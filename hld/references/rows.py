@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.features.linear_maps import MAPPED, seen_by, squared_distances
+from hld.features.linear_maps import MAPPED, squared_distances
 from hld.features.row_vectors import RowVectors
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
@@ -33,7 +33,7 @@ from hld.references.reference import MAX_FULL_SPECTRUM
 from pcircuit.evidence import is_missing
 
 if TYPE_CHECKING:
-    from hld.features.linear_maps import LinearMap, Scaled, SparseRows, Stretched, Window
+    from hld.features.linear_maps import LinearMap
 
 SPARSE = 10  # multiplications of dense matrices in the time of one with a sparse matrix
 DENSE = 20  # rows to each one drawn, up to which dense weights take less time than sparse ones
@@ -107,14 +107,13 @@ class RowReference(RowCovariance):
         means: np.ndarray = resampled_weights(len(self.table), T, B, rng) @ self.table
         return means
 
-    def under(self, metric: Scaled | SparseRows | Stretched | Window) -> Any:
+    def under(self, metric: LinearMap) -> Any:
         """F S F^T: formed for few nodes; of fewer rows than nodes by their products, else by its mapped rows."""
         n, m = self.table.shape
-        inner, seen = seen_by(metric)
         if n < m and n <= MOST_FORMED:
             return DenseCovariance(row_products(metric, self.table, self.known) / (n - 1))
-        if inner.width <= min(MOST_FORMED, n):
-            return through(inner, self._covariance_of(seen))
+        if metric.size <= min(MOST_FORMED, n):
+            return through(metric.alone, self._covariance_of(metric.seen))
         return RowCovariance(metric.apply(self.table))
 
     def _covariance_of(self, seen: slice) -> np.ndarray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from dense_maps import dense_map
 
-from hld.features.linear_maps import Scaled, Stretched, Window, squared_distances
+from hld.features.linear_maps import Scaled, Stretched, squared_distances
 from hld.laws.resampled import ResampledDistances
 from hld.references.rows import resampled_weights
 
@@ -33,11 +33,11 @@ def test_stretched_maps_and_windows_too(T, rng):
         Stretched("steep", vectors, np.array([3.0, 2.0, 0.5, 0.0]), 0.7),
         Scaled("plain", np.ones(30)),
     )
-    behind = Window("last", Scaled("last", np.ones(10)), 20, 30)
+    behind = Scaled("last", np.ones(10), before=20)
     metrics = (
         stretched,
         plain,
-        Window("steep", Stretched("steep", vectors[:20] * 0, np.ones(4), 1.0), 0, 30),
+        Stretched("steep", vectors[:20] * 0, np.ones(4), 1.0, behind=10),
         behind,
     )
     found = ResampledDistances(metrics, rows)(T, 25, np.random.default_rng(1))
