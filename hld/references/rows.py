@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 SPARSE = 10  # multiplications of dense matrices in the time of one with a sparse matrix
 DENSE = 20  # rows to each one drawn, up to which dense weights take less time than sparse ones
+MULTIPLY = 0.1  # of a multiplication in a matrix product, in additions to a mean
+BLOCK_VALUES = 2**22  # numbers of means, or weights of rows, that are held at a time
 MANY_ROWS, MANY_BYTES, MOST_BYTES = (
     20_000,
     2**27,
@@ -112,18 +114,9 @@ class RowReference(RowCovariance):
         n, m = self.table.shape
         if n < m and n <= MOST_FORMED:
             return DenseCovariance(row_products(metric, self.table, self.known) / (n - 1))
-        if metric.size <= min(MOST_FORMED, n):
-            return through(metric.alone, self._covariance_of(metric.seen))
+        if m <= min(MAX_FULL_SPECTRUM, n):
+            return through(metric.alone, self.covariance()[metric.seen, metric.seen])
         return RowCovariance(metric.apply(self.table))
-
-    def _covariance_of(self, seen: slice) -> np.ndarray:
-        """S of some of successive coordinates: of that which is kept, or of the rows, and kept."""
-        if len(self.mean) <= MAX_FULL_SPECTRUM:
-            return self.covariance()[seen, seen]
-        place = seen.start, seen.stop
-        if place not in self.known:
-            self.known[place] = RowCovariance(self.table[:, seen]).covariance()
-        return self.known[place]
 
 
 def row_products(metric: LinearMap, rows: np.ndarray, known: dict[Any, Any]) -> np.ndarray:
@@ -158,6 +151,30 @@ def costs_of_sums(
     n, m = shape
     by_products = len(metrics) * n * (drawn + MAPPED) if n < m else np.inf
     return by_products, m * drawn + sum(metric.num_multiplications for metric in metrics)
+
+
+def drawn_distances(
+    metrics: tuple[LinearMap, ...],
+    rows: np.ndarray,
+    T: int,
+    B: int,
+    rng: np.random.Generator,
+    known: dict[Any, Any],
+) -> np.ndarray:
+    """(B, q) squared distances of the means of B batches of T rows that are drawn from some rows (n, m)."""
+    step = max(1, BLOCK_VALUES // max(rows.shape))
+    blocks = []
+    for start in range(0, B, step):
+        weights = resampled_weights(len(rows), T, min(step, B - start), rng)
+        blocks.append(distances_of_sums(metrics, rows, weights, known))
+    return np.concatenate(blocks)
+
+
+def draw_cost(metrics: tuple[LinearMap, ...], rows: np.ndarray, T: int) -> float:
+    """About what one of these batches costs, in additions."""
+    n = len(rows)
+    drawn = SPARSE * T if n > DENSE * T else n
+    return MULTIPLY * min(costs_of_sums(metrics, rows.shape, drawn))
 
 
 def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:

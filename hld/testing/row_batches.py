@@ -196,7 +196,7 @@ def _made_laws(test: Any, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
         law
         if metric.before >= m
         # corrected for T as without holes
-        else replace(limit_law(through(metric.alone, own)), excess=law.excess, _prepared={})
+        else replace(limit_law(through(metric.alone, own)), excess=law.excess)
         for law, metric in zip(laws, parts.metrics, strict=True)
     )
 

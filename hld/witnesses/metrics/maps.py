@@ -244,7 +244,7 @@ def _eigenpairs(covariance: Any, m: int, least: float) -> tuple[np.ndarray, np.n
     """
     if m > MAX_FULL_SPECTRUM:
         return leading_eigenpairs(
-            covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE
+            covariance.moments.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE
         )
     matrix = covariance.covariance()
     if least < DISTINCT:

@@ -51,9 +51,7 @@ def test_metrics_of_a_part_of_the_coordinates_see_its_covariance(seen, rng, monk
     ]
     windows = [replace(one, before=seen.start, behind=6 - seen.stop) for one in inner]
     expected = [reference.under(window).covariance() for window in windows]
-    monkeypatch.setattr(
-        "hld.references.rows.MOST_FORMED", 5
-    )  # less than all six, more than the window
+    monkeypatch.setattr("hld.references.rows.MAX_FULL_SPECTRUM", 5)
     for window, matrix in zip(windows, expected, strict=True):
         np.testing.assert_allclose(reference.under(window).covariance(), matrix, atol=1e-12)
 
