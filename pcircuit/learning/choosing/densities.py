@@ -7,7 +7,8 @@ it.  So few rows are enough to learn from and to choose by.
 1. *Trees.*  Hidden Chow-Liu trees with K = 4, 8, 16, ... states, until the rows gain nothing; then other weights of
    the columns' own means and variances.
 2. *Blocks.*  Mixtures of multivariate normal distributions (`pcircuit.learning.normal_blocks`) with 1, 2, 4, ...
-   products, until the rows gain nothing; then other weights of the covariance of all rows.  Each has the tree of the
+   products, until the rows gain nothing; then other weights of the covariance of all rows.  In *wide* blocks rounded
+   columns with heaps are normal, too: atoms say more of one column, covariances more of two.  Each has the tree of the
    same rows beside it, with a hundredth of the weight: a row with an outlier, which correlated normal distributions
    rule out, is left to the tree, also while they are learned.
 3. *Together.*  The mixture of all these models: those of one way have equal weights, and the weights q of the ways
@@ -30,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcircuit.arguments import Floats, Ints
+from pcircuit.arguments import Bools, Floats, Ints
 from pcircuit.circuit import Circuit, Mixture
 from pcircuit.learning.choosing.averages import best_weights, flat
 from pcircuit.learning.choosing.fits import (
@@ -41,9 +42,12 @@ from pcircuit.learning.choosing.fits import (
 )
 from pcircuit.learning.choosing.search import LearnSearch, Trial
 from pcircuit.learning.em import fit_em
-from pcircuit.learning.normal_blocks import BESIDE, IN_BLOCKS, BlockSteps
+from pcircuit.learning.normal_blocks import BESIDE, BlockSteps
 from pcircuit.learning.start_circuits import hclt
+from pcircuit.leaves import Atoms, Gaussian, Tailed
 from pcircuit.leaves.choice import families_of
+from pcircuit.leaves.columns import rounding_unit
+from pcircuit.regions import LeafFamily
 
 SIZES, SMOOTHING = (4, 8, 16, 32), (1.0, 10.0, 0.1)
 PRODUCTS, PRIOR_ROWS = (1, 2, 4, 8, 16, 32), (0.3, 0.1, 1.0)  # the latter for each column
@@ -90,6 +94,7 @@ class _Division:
         self.table, self.held, self.families, self.search = table, held, families, search
         self.generator, self.n_jobs, self.note = generator, n_jobs, note
         self.trees: dict[int, Circuit] = {}  # without each part, the last one
+        self.in_blocks = _in_blocks(families, table)
         self.parts: Ints = generator.permutation(len(table)) % min(PARTS, len(table))
 
     def judging(self, number: int) -> Floats:
@@ -103,14 +108,18 @@ class _Division:
         rows = Rows(
             table, table, np.ones(len(table)), self.judging(number), nothing, nothing, self.n_jobs
         )
-        if way.kind == "blocks":
+        if way.kind in self.in_blocks:
             tree = self.trees[number]
             beside = tree.log_likelihood(table, n_jobs=self.n_jobs) + np.log(BESIDE)
-            least = size.pseudocount * sum(
-                isinstance(family, IN_BLOCKS) for family in self.families
-            )
+            is_normal = self.in_blocks[way.kind]
             blocks = BlockSteps(
-                table, self.families, size.num_latents, least, self.generator, beside
+                table,
+                self.families,
+                is_normal,
+                size.num_latents,
+                size.pseudocount * int(is_normal.sum()),
+                self.generator,
+                beside,
             )
 
             def step(_: Any, epochs: int) -> tuple[Any, Floats]:
@@ -144,6 +153,21 @@ class _Division:
             judged = judged[self.parts < len(numbers)]
         epochs = [int(trial.epochs[np.argmax(trial.validation)]) for _, trial in fits]
         return Found(models, [judged], epochs)
+
+
+def _in_blocks(families: list[LeafFamily], table: Floats) -> dict[str, Bools]:
+    """(V,) which columns are normal in each kind of blocks: numbers without heaps, or rounded ones as well."""
+    numbers = np.array([isinstance(family, (Gaussian, Tailed)) for family in families])
+    heaped = [
+        isinstance(family, Atoms) and rounding_unit(column[~np.isnan(column)]) > 0
+        for family, column in zip(families, table.T, strict=True)
+    ]
+    kinds = {"blocks": numbers, "wide blocks": numbers | heaped}
+    return {
+        kind: columns
+        for kind, columns in kinds.items()
+        if columns.sum() > 1 and (kind == "blocks" or any(heaped))
+    }
 
 
 def learned_densities(
@@ -203,8 +227,8 @@ def learned_densities(
     )
     if search.num_trees == 1:
         return circuit, None, found[tree].logs[0]
-    if sum(isinstance(family, IN_BLOCKS) for family in families) > 1:
-        best("blocks", [m for m in PRODUCTS if m == 1 or m * PARTS <= len(table)], PRIOR_ROWS)
+    for kind in division.in_blocks:
+        best(kind, [m for m in PRODUCTS if m == 1 or m * PARTS <= len(table)], PRIOR_ROWS)
     weights, value = stacked(found)
     kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT or way == tree}
     if len(numbers) < PARTS:
