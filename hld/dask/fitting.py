@@ -32,6 +32,7 @@ from hld.dask.partitions import (
 )
 from hld.detector.detector import HLDDetector
 from pcircuit.arguments import check_generator, check_whole_number
+from pcircuit.learning.em import newest_share
 
 PIECE_ROWS = 50_000  # of the sample, for EM
 
@@ -130,8 +131,8 @@ def fit_flows(
 
     Returns history (num_epochs + 1,).
     """
-    steps, number = pcircuit.EMSteps(batch_size=per_step), 0
-    history, average = [], None if steps.is_full else _expected_at_start(circuit, parts)
+    number, history = 0, []
+    average = None if per_step is None else _expected_at_start(circuit, parts)
     for _ in range(num_epochs):
         log = weight = 0.0
         for some in _steps(parts, per_step, rng):
@@ -140,7 +141,7 @@ def fit_flows(
             if not flows.total_weight:
                 continue  # partitions without rows
             if average is not None:  # of all rows, as these tell them: see `pcircuit.fit_em`
-                share, number = steps.share(number), number + 1
+                share, number = newest_share(number), number + 1
                 flows = average = (
                     1 - share
                 ) * average + share * average.total_weight / flows.total_weight * flows

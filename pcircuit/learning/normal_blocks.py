@@ -128,7 +128,7 @@ class NormalBlocks(Immutable):
     def weights(self) -> Floats:
         """(M,) weights of the products."""
         root: Any = self.products.regions[-1]
-        return np.asarray(root.dense_weights()[0])
+        return root.dense_weights()[0]
 
     @cached_property
     def columns(self) -> Ints:
@@ -146,7 +146,7 @@ class NormalBlocks(Immutable):
     def covariance(self) -> Floats:
         """(M, B, B) covariances of the block."""
         std = self._of_leaves("std")
-        return np.asarray(self.correlations * std[:, :, None] * std[:, None, :])
+        return self.correlations * std[:, :, None] * std[:, None, :]
 
     def _of_leaves(self, name: str) -> Floats:
         """(M, B) a parameter of the normal leaves."""
@@ -338,9 +338,9 @@ def _patterns(block: Floats) -> list[_Pattern]:
 def _roots(covariances: Floats) -> Floats:
     """Matrices R with R R^t the covariances, which rounding may have made singular."""
     values, vectors = np.linalg.eigh(covariances)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None])
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
 
 
 def _log_sum(logs: Floats) -> Floats:
     """(N,) ln of the sums of exponentials of rows; -inf of rows of -inf; shapes logs (N, M)."""
-    return np.asarray(np.logaddexp.reduce(logs, axis=1))
+    return np.logaddexp.reduce(logs, axis=1)

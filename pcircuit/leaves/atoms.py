@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints, check_number, check_numbers
-from pcircuit.leaves.columns import heaped_values, rounding_unit
+from pcircuit.leaves.columns import heaped_values, keep, rounding_unit
 from pcircuit.leaves.tailed import Tailed
 from pcircuit.regions import LeafFamily
 
@@ -49,18 +48,12 @@ class Atoms(LeafFamily):
            [0.2992, 0.    ]])
     """
 
-    values: Floats
-    probs: Floats
+    values: Any
+    probs: Any
     rest: LeafFamily
     unit: float = 1.0
     shared: ClassVar[tuple[str, ...]] = ("values", "unit")
     states: ClassVar[tuple[str, ...]] = ("values", "unit")
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, values: ArrayLike, probs: ArrayLike, rest: LeafFamily, unit: float = 1.0
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.rest, LeafFamily) or self.rest.num_categories:
@@ -75,20 +68,18 @@ class Atoms(LeafFamily):
         probs = np.array(check_numbers(self.probs, "probs", expected, shape, least=0), dtype=float)
         if (probs.sum(axis=1) > 1 + 1e-9).any():
             raise ValueError(f"`probs` must be {expected}, found {probs.sum(axis=1).max():.12g}")
-        for name, array in (("values", values), ("probs", probs)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "unit", check_number(float(self.unit), "unit", above=0))
+        unit = check_number(float(self.unit), "unit", above=0)
+        keep(self, values=values, probs=probs, unit=unit)
 
     @property
     def heights(self) -> Floats:
         """(K, A) densities at the atoms."""
-        return np.asarray(self.probs / self.unit)
+        return self.probs / self.unit
 
     @property
     def share(self) -> Floats:
         """(K,) the probability of the rest."""
-        return np.asarray(np.maximum(1.0 - self.probs.sum(axis=1), 0.0))
+        return np.maximum(1.0 - self.probs.sum(axis=1), 0.0)
 
     def log_density(self, x: Any) -> Floats:
         """(N, K) ln of the probability of an atom, or of the density of the rest; 0 where x is NaN.
@@ -103,13 +94,13 @@ class Atoms(LeafFamily):
             np.isnan(others), 0.0, log_share[:, None]
         )
         logs[:, ~is_atom] = of_rest
-        return np.asarray(logs.T)
+        return logs.T
 
     def log_bound(self) -> Floats:
         """(K,) ln of the largest probability or density."""
         with np.errstate(divide="ignore"):
             rest = np.log(self.share) + self.rest.log_bound()
-            return np.asarray(np.maximum(np.log(self.heights.max(axis=1)), rest))
+            return np.maximum(np.log(self.heights.max(axis=1)), rest)
 
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, A + 1 + S) flow of each atom, of the rest, and the statistics of the rest.
@@ -138,13 +129,13 @@ class Atoms(LeafFamily):
     def overlap2(self, other: Atoms) -> Floats:
         """(K, K') sums over the atoms plus integrals of the rest."""
         of_rest = self.rest.overlap2(other.rest) * np.outer(self.share, other.share)
-        return np.asarray(self.probs @ other.heights.T + of_rest)
+        return self.probs @ other.heights.T + of_rest
 
     def overlap3(self) -> Floats:
         """(K, K, K) the same of three units."""
         atoms = np.einsum("ax,bx,cx->abc", self.probs, self.heights, self.heights)
         share = np.einsum("a,b,c->abc", *3 * [self.share])
-        return np.asarray(atoms + share * self.rest.overlap3())
+        return atoms + share * self.rest.overlap3()
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws."""
@@ -166,7 +157,7 @@ class Atoms(LeafFamily):
         low, high = np.asarray(low)[..., None], np.asarray(high)[..., None]
         inside = ((self.values > low) & (self.values <= high)).astype(float)
         rest = self.rest.interval(low[..., 0], high[..., 0])
-        return np.asarray(inside @ self.probs.T + self.share * rest)
+        return inside @ self.probs.T + self.share * rest
 
     def condition(self, low: float, high: float) -> LeafFamily:
         """The units given low < X <= high: atoms outside vanish, and the rest is conditioned."""
@@ -182,7 +173,7 @@ class Atoms(LeafFamily):
     def expectation(self, g: Callable[[Any], Any]) -> Floats:
         """(K,) E g(X)."""
         of_atoms = self.probs @ np.asarray(g(self.values), dtype=float)
-        return np.asarray(of_atoms + self.share * self.rest.expectation(g))
+        return of_atoms + self.share * self.rest.expectation(g)
 
     def cross_entropy(self, other: Atoms) -> Floats:
         """(K, K') -E_a ln p_b, infinite where b rules out what a does not."""
