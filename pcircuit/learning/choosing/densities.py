@@ -19,7 +19,9 @@ it.  So few rows are enough to learn from and to choose by.
 4. *Again.*  New divisions make more models of the ways that count.  Models of one way err in different ways, so that
    their average has the higher likelihood; as long as that helps there are more.
 
-With many rows one part judges, and only ways that count are fitted five times.
+With many rows one part judges, and only ways that count are fitted without another one as well.
+
+Log-likelihoods are sums over columns, and so is what counts as a gain: `LearnSearch.tolerance` for each column.
 
 References
 ----------
@@ -27,6 +29,7 @@ Smyth and Wolpert (1999), Linearly combining density estimators via stacking, Ma
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +57,7 @@ PRODUCTS, PRIOR_ROWS = (1, 2, 4, 8, 16, 32), (0.3, 0.1, 1.0)  # the latter for e
 PARTS = 5
 MANY_ROWS = 2000  # from which on one part judges
 BLOCK_EPOCHS = 4  # of EM between looks
-LEAST_WEIGHT = 0.02  # of a way that is fitted again
+LEAST_WEIGHT = 0.05  # of a way that is fitted again
 WEIGHT_TOLERANCE = 0.1  # of weights of ways, relative to that of the search
 
 
@@ -75,7 +78,7 @@ class Found(NamedTuple):
     @property
     def mean_logs(self) -> Floats:
         """(n,) ln of the mean over divisions of the likelihood of each row under the model that did not see it."""
-        return np.asarray(np.logaddexp.reduce(self.logs, axis=0) - np.log(len(self.logs)))
+        return np.logaddexp.reduce(self.logs, axis=0) - np.log(len(self.logs))
 
 
 class _Division:
@@ -188,7 +191,9 @@ def learned_densities(
     def divided() -> _Division:
         return _Division(table, held, families, search, generator, n_jobs, note)
 
-    division, usual = divided(), LearnSearch()
+    usual = LearnSearch()
+    search = replace(search, tolerance=search.tolerance * table.shape[1])
+    division = divided()
     numbers = range(PARTS if len(table) < MANY_ROWS else 1)
     found: dict[Way, Found] = {}
 
@@ -233,7 +238,7 @@ def learned_densities(
     kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT or way == tree}
     if len(numbers) < PARTS:
         for way, own in kept.items():
-            own.models.extend(division.found(way, range(1, PARTS)).models)
+            own.models.extend(division.found(way, range(1, 2)).models)
     for _ in range(search.num_trees // PARTS - 1 if len(numbers) == PARTS else 0):
         division = divided()
         for way, own in kept.items():
