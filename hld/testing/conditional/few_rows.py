@@ -38,10 +38,10 @@ deviation that this has: |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in 
 **Columns.**  The input units of a column v see its value alone, so the residuals of their likelihoods,
 l(y_v) - E[l(Y_v) | x], have mean zero where P(Y_v | x) is as learned, whatever the covariates do.  Their mean Z_v over
 a batch, with what functions of the covariates explain taken off, has the covariance S_v (1/T + h) of
-`conditional.conditional_test`, between that of the reference and that of the batch's own rows.  Of the reference's S_v the trace is known, and its Frobenius
-norm and largest eigenvalue are taken to be as large as that allows: Z_v^t Z_v then has the widest law with this trace,
-and p-values are too large rather than too small, but for few rows of columns with rare levels, which are judged by rank
-as well.  Covariates have no p-value: they may move.
+`conditional.conditional_test`, between that of the reference and that of the batch's own rows.  Of the reference's
+S_v the trace is known, and its Frobenius norm and largest eigenvalue are taken to be as large as that allows: Z_v^t Z_v
+then has the widest law with this trace, and p-values are too large rather than too small, but for few rows of columns
+with rare levels, which are judged by rank as well.  Covariates have no p-value: they may move.
 
 **Columns of few rows.**  A mean of five residuals or fewer has no law that three norms could tell, and a column by
 itself has fewer values than a row: a level of one row in twenty is 4.4 standard deviations from the mean.  So the rows
