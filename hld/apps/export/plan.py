@@ -27,8 +27,7 @@ at no T where rows are the reference: their tails are tables.  Where the circuit
 Detectors fitted to groups, to a series or with covariates are refused: for them ``detector.test`` compares a batch with
 others like it, and the law of independent rows would reject most batches that differ only as groups do.
 
-The circuit becomes one list of nodes, children first, in the order of node ids: an input node looks up the code of its
-column, a product multiplies, a sum adds up with weights.
+The circuit is that of the kernels, region by region: tables of leaves, units that products multiply, weights of sums.
 """
 
 from __future__ import annotations
@@ -51,10 +50,9 @@ from hld.tables.schemas.encoding import NEW
 from hld.testing.row_batches import keeps_apart
 from hld.witnesses import largest_count, largest_dependence
 from hld.witnesses.witnesses import has_witnesses
+from pcircuit.kernels.packing import pack
 
 MOST_NUMBERS = 2**22  # of a matrix F, so that the file can be compiled
-INPUT, PRODUCT, SUM = 0, 1, 2
-KINDS = {"input": INPUT, "product": PRODUCT, "sum": SUM}
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +115,9 @@ def plan_of(detector: Any) -> Plan:
     formed = images if len(known["covariance"]) else min(images, MOST_VECTORS)
     numbers = {
         "columns": len(known["categories"]),
-        "nodes": len(known["kinds"]),
+        "nodes": test.circuit.num_nodes,
+        "num_inner": len(known["inner_first"]),
+        "num_weights": len(known["weights"]),
         "means": m,
         "regions": len(known["first"]),
         "metrics": len(metrics),
@@ -177,39 +177,23 @@ def codes_of(detector: Any, table: Any) -> np.ndarray:
 
 
 def _circuit(test: Any) -> dict[str, np.ndarray]:
-    """Kinds, starts, children and weights of all nodes, in the order of their ids, and which of them are compared."""
-    circuit = test.circuit
-    first = {}  # the id of the first unit that a region shows its parent
-    counts, children, weights = [], [], []
-    base = 0
-    for r, region in enumerate(circuit.regions):
-        if region.is_input:
-            K, C = region.probs.shape
-            first[r] = base
-            counts += [C] * K
-            children.append(np.full(K * C, region.variable))
-            weights.append(region.probs.ravel())
-            base += K
-            continue
-        products = np.asarray(region.products) + np.array(
-            [first[child] for child in circuit.vtree.children(r)]
-        )
-        P, A = products.shape
-        matrix = region.dense_weights()
-        rows, columns = np.nonzero(matrix)
-        counts += [A] * P + np.bincount(rows, minlength=len(matrix)).tolist()
-        children += [products.ravel(), base + columns]
-        weights += [np.ones(P * A), matrix[rows, columns]]
-        first[r] = base + P
-        base += P + len(matrix)
+    """The circuit as kernels read it (`pcircuit.kernels.packed`), ids of first nodes, and which nodes are compared."""
+    circuit, packed = test.circuit, pack(test.circuit)
+    inner = [r for r, region in enumerate(circuit.regions) if not region.is_input]
     _, places, regions = np.unique(
         circuit.nodes.region[test.nodes], return_index=True, return_inverse=True
     )
     return {
-        "kinds": np.array([KINDS[str(kind)] for kind in circuit.nodes.kind]),
-        "starts": np.concatenate([[0], np.cumsum(counts)]),
-        "children": np.concatenate(children),
-        "weights": np.concatenate(weights),
+        "inner": packed.region.ravel(),
+        "child": packed.child.ravel(),
+        "unit": packed.unit,
+        "weights": packed.weights,
+        "row": packed.row,
+        "column": packed.column,
+        "tables": packed.tables,
+        "table_start": np.append(packed.table_start, len(packed.tables)),
+        "inner_first": circuit.offsets[inner],
+        "leaf_first": circuit.offsets[circuit.vtree.leaf_of()],
         "chosen": np.asarray(test.nodes),
         "region": regions,
         "first": np.asarray(test.nodes)[places],
