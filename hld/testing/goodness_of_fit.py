@@ -463,7 +463,7 @@ class HLDTest:
     @cached_property
     def reaches(self) -> np.ndarray:
         """(q,) by how much, at most, one row that is another moves T times the mean, in each metric."""
-        return reaches(self)
+        return reaches(self, 1.0)
 
     def least_distances(self, T: int) -> np.ndarray:
         """(q,) float array: the distance in each metric that rounding alone can make in means of T rows.
