@@ -100,7 +100,9 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
             f"variable {v} has leaves of the family {type(circuit.inputs[v].leaves).__name__}, and this query is "
             "for tables of categories only"
         )
-    return _with_columns(circuit, integer_entries(_plain_row(circuit, data, name), name), name)
+    entries = integer_entries(_plain_row(circuit, data, name), name)
+    table: Evidence = _with_columns(circuit, entries, name)
+    return table
 
 
 def _with_columns(circuit: Circuit, table: Any, name: str) -> Any:
@@ -125,7 +127,7 @@ def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Float
     check_circuit(circuit)
     expected = f"numbers, and NaN for missing values, of shape (N, {circuit.num_variables})"
     entries = _float_entries(_plain_row(circuit, data, name), name, expected)
-    table = _with_columns(circuit, entries, name)
+    table: Floats = _with_columns(circuit, entries, name)
     _refuse_large(table, name)
     coded = np.flatnonzero(circuit.num_categories)
     if len(coded):
@@ -168,7 +170,7 @@ def _codes_as_floats(circuit: Circuit, table: Floats, coded: Ints, name: str) ->
     return codes
 
 
-def _float_entries(data: object, name: str, expected: str) -> Floats:
+def _float_entries(data: Any, name: str, expected: str) -> Floats:
     """`data` as a new array of float64, NaN where it is missing."""
     array = as_array(data.toarray() if hasattr(data, "tocsr") else data, name, expected)
     if array.dtype.kind in "biuf":
