@@ -397,15 +397,13 @@ def _tied_groups(circuit: Circuit, tied: bool | Sequence[Sequence[int]]) -> list
         check_integers(group, "tied", expected, 0, circuit.num_regions - 1).tolist()
         for group in tied
     ]
-    flat = [r for group in found for r in group]
-    if len(set(flat)) < len(flat):
+    if sum(map(len, found)) > len({r for group in found for r in group}):
         raise ValueError(f"`tied` must be {expected}")
-    for group in found:
-        for r in group[1:]:
-            if not _have_equal_parameters(circuit.regions[group[0]], circuit.regions[r]):
-                raise ValueError(
-                    f"`tied` has regions {group[0]} and {r} in one group, which must begin with equal parameters"
-                )
+    for first, r in ((group[0], r) for group in found for r in group):
+        if not _have_equal_parameters(circuit.regions[first], circuit.regions[r]):
+            raise ValueError(
+                f"`tied` has regions {first} and {r} in one group, which must begin with equal parameters"
+            )
     return found
 
 
