@@ -32,17 +32,14 @@ from hld.answers.profile import (
 )
 from hld.detector.estimator import Estimator, check_fitted, check_options, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
-from hld.detector.learning import learn_detector
 from hld.tables.column_names import table_called
-from hld.tables.drawing import condition_probability
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.shown_names import listed
 from hld.testing.goodness_of_fit import HLDTest
-from hld.testing.planning.of_tables import planner_of
-from hld.testing.row_sums import RowSums, row_sums
 from hld.testing.summaries.of_tables import facts_of, summarize_chunks
-from hld.testing.summaries.summary import BatchSummary, check_summary
+from hld.testing.summaries.summary import BatchSummary
+from hld.testing.summaries.summing import RowSums, row_sums
 from hld.witnesses.result import HLDResult, with_quality
 from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_flag, check_fraction
@@ -280,6 +277,8 @@ class HLDDetector(Estimator):
         check_options(params)
         if learner is not None and not callable(learner):
             raise TypeError(f"`learner` must be a function, found {type(learner).__name__}")
+        from hld.detector.learning import learn_detector
+
         with shown_steps(check_flag(progress, "progress")) as show:
             found = learn_detector(params, table, groups, order, progress, learner, show)
         return self._take_over(found)
@@ -433,7 +432,7 @@ class HLDDetector(Estimator):
         True
         """
         check_fitted(self)
-        return planner_of(self).power(alternative, T, alpha)
+        return self._planner().power(alternative, T, alpha)
 
     def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> Any:
         """Rows with which an alternative is found: see `hld.testing.planning.power`.
@@ -457,7 +456,7 @@ class HLDDetector(Estimator):
             If the detector is not fitted, or an argument is not usable.
         """
         check_fitted(self)
-        return planner_of(self).sample_size(alternative, power, alpha)
+        return self._planner().sample_size(alternative, power, alpha)
 
     def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
         """How much more frequent levels have to get: see `hld.testing.planning.power`.
@@ -481,7 +480,12 @@ class HLDDetector(Estimator):
             If the detector is not fitted, or an argument is not usable.
         """
         check_fitted(self)
-        return planner_of(self).detectable(T, power, alpha)
+        return self._planner().detectable(T, power, alpha)
+
+    def _planner(self) -> Any:
+        from hld.testing.planning.of_tables import planner_of  # with all that only plans need
+
+        return planner_of(self)
 
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.
@@ -527,7 +531,7 @@ class HLDDetector(Estimator):
         Parameters
         ----------
         where : str
-            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.drawing`).
 
         Returns
         -------
@@ -546,6 +550,8 @@ class HLDDetector(Estimator):
         >>> bool(abs(detector.probability("x0 == 1") + detector.probability("x0 == 0") - 1) < 0.02)
         True
         """
+        from hld.tables.drawing import condition_probability
+
         check_fitted(self)
         return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
 
@@ -668,17 +674,13 @@ def _judged(
 
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch of which a fitted detector has a summary."""
-    check_summary(summary, "batch")
     if detector.judge_ is not detector.test_:
         raise ValueError(
             "`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
             "series, or rows given covariates, and needs the rows"
         )
     summary, quality, evidence = facts_of(detector, summary)
-    if quality is None:
-        return detector.test_(summary, alpha)
-    counts = None if evidence is None else evidence.batch
-    found = witnesses_of(detector, held_of(detector, None), counts)
+    found = witnesses_of(detector, held_of(detector, None), evidence.batch)
     result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, found)
     return replace(result, evidence=evidence)
 
@@ -746,7 +748,7 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
         )
     alpha = check_fraction(alpha, "alpha")
     if detector.judge_ is detector.test_:
-        facts = facts_of_chunks(detector, chunks)
+        facts = facts_of_chunks(detector, chunks, 0)
         if facts is not None:
             return judge_facts(detector, facts, alpha)
     else:  # which needs the rows together: their codes are held
@@ -786,9 +788,7 @@ class ChunkFacts:
         )
 
 
-def facts_of_chunks(
-    detector: HLDDetector, chunks: Iterable[Any], part: int = 0
-) -> ChunkFacts | None:
+def facts_of_chunks(detector: HLDDetector, chunks: Iterable[Any], part: int) -> ChunkFacts | None:
     """What a test needs of a part of the rows."""
     found: ChunkFacts | None = None
     rng = np.random.default_rng([0, 2, part])

@@ -31,8 +31,6 @@ from hld.laws.drawn import MOST_RESAMPLES
 from hld.laws.named import NULLS, check_null_choice
 from hld.tables.cells import read_table
 from hld.tables.column_names import is_sequence, table_called
-from hld.tables.drawing import as_learned, draw_rows
-from hld.tables.schemas.learn_schema import learn_schema
 from hld.tables.schemas.schema import TableSchema
 from hld.witnesses.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
 from pcircuit.arguments import (
@@ -184,7 +182,7 @@ class Estimator:
         ----------
         num_samples : int
         where : str, optional
-            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.drawing`).
         rng : int or numpy.random.Generator, optional
 
         Returns
@@ -207,6 +205,8 @@ class Estimator:
         >>> drawn.shape, set(drawn[:, 0])
         ((20, 2), {2})
         """
+        from hld.tables.drawing import as_learned, draw_rows
+
         check_fitted(self)
         encoder = self.encoder_
         rows = draw_rows(
@@ -434,6 +434,8 @@ class CircuitDensity(Estimator):
         TypeError, ValueError
             If the table or an option is not usable.
         """
+        from hld.tables.schemas.learn_schema import learn_schema
+
         columns = read_table(table)
         schema = learn_schema(
             columns,

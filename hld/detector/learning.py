@@ -48,9 +48,9 @@ from hld.detector.estimator import BINS
 from hld.features.odd_rows import log_typicality
 from hld.features.row_scores import watched_rows
 from hld.references.group_statistics import Cells, group_statistics
-from hld.tables.amounts import UNIT
 from hld.tables.cells import Columns, distinct_values, read_table, reads_as_number
 from hld.tables.column_names import column_names, column_roles
+from hld.tables.derived import UNIT
 from hld.tables.factored import whole_cells
 from hld.tables.schemas.counts import kept_values
 from hld.tables.schemas.encoder import TableEncoder
@@ -66,8 +66,7 @@ from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.tables.shown_names import listed
 from hld.tables.values import is_binned
 from hld.testing.conditional.conditional_test import build_judge
-from hld.testing.conditional.covariates import covariate_mask
-from hld.testing.conditional.held_counts import row_events
+from hld.testing.conditional.covariates import covariate_mask, row_events
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.variation.dividing import divide
 from hld.witnesses.count_law import with_laws
