@@ -41,9 +41,8 @@ from hld.references.rows import FROM_ROWS
 from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.values import ValueTables, is_binned
-from hld.testing.calibration import Calibration, Settings, refuse_scale
 from hld.testing.conditional.conditional_test import ConditionalTest
-from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.goodness_of_fit import Calibration, HLDTest, Settings, refuse_scale
 from hld.testing.variation.group_test import GroupTest
 from hld.testing.variation.time_test import TimeTest
 from pcircuit.circuit import check_distribution

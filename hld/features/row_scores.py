@@ -1,7 +1,7 @@
 r"""What a stream is watched by: F numbers of a row, each ranked among the same number of the reference rows.
 
 A martingale of ranks keeps its level whatever the numbers are, if they were chosen without the reference rows
-(`sequential.races`).  So they are chosen to see every kind of shift, from the rows that the circuit learned from:
+(`hld.testing.sequential`).  So they are chosen to see every kind of shift, from the rows that the circuit learned from:
 
 * columns       the category of each column, also missing, and below or above all that learning showed: in their order
                 where they ascend, else the frequent ones first, so that rare ones are together at one end

@@ -12,7 +12,7 @@ R the correlations under the circuit and c the next selected nodes below j,
     own z_j = (z_j - R_jc R_cc^-1 z_c) / sqrt(1 - R_jc R_cc^-1 R_cj).
 
 An input has none below it and keeps its z; a sum with a large own z says that the dependence among the variables below
-it has changed.  Where rows have holes, R allows for it (`hld.testing.row_batches.seen_together`); where R is not known
+it has changed.  Where rows have holes, R allows for it (`hld.testing.verdict.seen_together`); where R is not known
 (summaries of rows with holes, groups, stretches of time, covariates) nodes with others below them have no own z-score
 (NaN).
 

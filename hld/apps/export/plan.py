@@ -49,7 +49,7 @@ from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.tables.schemas.columns import BINNED, UNSEEN
 from hld.tables.schemas.counts import MISSING_SHARE, MOST_VALUES, NEW_SHARE
 from hld.tables.schemas.encoding import NEW
-from hld.testing.row_batches import keeps_apart
+from hld.testing.verdict import keeps_apart
 from hld.witnesses import largest_count, largest_dependence
 from hld.witnesses.witnesses import has_witnesses
 

@@ -29,7 +29,6 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -180,7 +179,7 @@ class BatchSummary:
     model: str
     num_rows: int
     num_missing: int
-    arrays: Mapping[str, np.ndarray] = field(repr=False)
+    arrays: dict[str, np.ndarray] = field(repr=False)
     absent: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
 

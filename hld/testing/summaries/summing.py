@@ -112,11 +112,8 @@ def confirmed_by_spread(
     """
     k, N, result = kept.num_rows, kept.num_rows + T, []
     for i, metric in enumerate(metrics):
-        center = metric.apply(mean)
-        length = float(np.linalg.norm(center))
-        small = _signs(len(center)) @ center
-        scatter = spread["sketch"][i] - T * np.outer(small, small)
-        norms = _norms(scatter, spread["squares"][i] - T * length**2, T)
+        length, scatter, square = _about_mean(metric, spread, i, mean, T)
+        norms = _norms(scatter, square, T)
         own = ((spread["fourths"][i] / T) ** 0.25 + T / N * length) ** 4
         value = pooled_of_norms(
             k,
@@ -136,34 +133,34 @@ def confirmed_by_spread(
 def pooled_by_spread(
     metrics: tuple[Any, ...], batches: tuple[Any, Any], mean: np.ndarray, squared: np.ndarray
 ) -> tuple[Any, ...]:
-    """For each metric the p-value that the spreads of two batches allow, whatever the rows of both follow.
-
-    The covariance of a row is that of all rows about their common mean.  The law has three cumulants of it
-    (`hld.gchi2.three_moments`): the trace, and the sums of squares and cubes of the eigenvalues of its sketch, which on
-    average are too large, so that tails are too wide rather than too thin; and the variance that the fourth powers
-    allow, as in `hld.laws.ranks.confirmation`.
-
-    Shapes: mean (m,), squared (q,).
-    """
+    """For each metric the p-value that the spreads of two batches allow; shapes mean (m,), squared (q,)."""
+    # the covariance of a row is that of all rows about their common mean; the law has its trace, the sums of squares
+    # and cubes of the eigenvalues of its sketch, on average too large, and the variance that the fourth powers allow
     n, T = (one.num_rows for one in batches)
     N, result = n + T, []
     every = sum(one.num_rows * one.means for one in batches) / N
     both = {name: sum(one.arrays[name] for one in batches) for name in OF_SPREAD}
     for i, metric in enumerate(metrics):
-        center = metric.apply(every - mean)
-        length, signs = float(np.linalg.norm(center)), _signs(len(center))
-        small = signs @ center
-        scatter = both["sketch"][i] - N * np.outer(small, small)
-        trace = max(both["squares"][i] - N * length**2, 0.0) / (N - 1)
+        length, scatter, square = _about_mean(metric, both, i, every - mean, N)
+        trace = max(square, 0.0) / (N - 1)
         values = np.maximum(np.linalg.eigvalsh(scatter), 0.0) / (N - 1)
         second, scale = float((values**2).sum()), three_moments(values).scale
         fourth = ((both["fourths"][i] / N) ** 0.25 + length) ** 4
-        stretch = (
-            excess_of(trace, np.sqrt(second), fourth) * (T**-3.0 + n**-3.0) / (1 / T + 1 / n) ** 2
-        )
+        width = 1 / T + 1 / n
+        stretch = excess_of(trace, np.sqrt(second), fourth) * (T**-3.0 + n**-3.0) / width**2
         law = ThreeMoments(trace, second, scale)
-        result.append(float(law.tail(squared[i] / (1 / T + 1 / n), max(1.0, 1.0 + float(stretch)))))
+        result.append(float(law.tail(squared[i] / width, max(1.0, 1.0 + float(stretch)))))
     return tuple(result)
+
+
+def _about_mean(
+    metric: Any, spread: Spread, i: int, mean: np.ndarray, T: int
+) -> tuple[float, np.ndarray, float]:
+    """The length of the mean of T rows in metric i, and about it their sketch (r, r) and sum of squares."""
+    center = metric.apply(mean)
+    length, small = float(np.linalg.norm(center)), _signs(len(center)) @ center
+    scatter = spread["sketch"][i] - T * np.outer(small, small)
+    return length, scatter, spread["squares"][i] - T * length**2
 
 
 def _norms(scatter: np.ndarray, square: float, T: int) -> np.ndarray:
@@ -172,20 +169,14 @@ def _norms(scatter: np.ndarray, square: float, T: int) -> np.ndarray:
         return np.zeros(3)
     trace = max(square, 0.0) / (T - 1)
     frobenius = min(float(np.linalg.norm(scatter)) / (T - 1), trace)
-    return np.array(
-        [
-            trace,
-            frobenius,
-            min(max(float(np.linalg.eigvalsh(scatter)[-1]), 0.0) / (T - 1), frobenius),
-        ]
-    )
+    largest = max(float(np.linalg.eigvalsh(scatter)[-1]), 0.0) / (T - 1)
+    return np.array([trace, frobenius, min(largest, frobenius)])
 
 
 def _signs(l: int) -> np.ndarray:
     """(r, l) R."""
-    return (
-        2.0 * np.random.default_rng([SKETCH_SEED, l]).integers(0, 2, size=(SKETCH, l)) - 1.0
-    ) / np.sqrt(SKETCH)
+    bits = np.random.default_rng([SKETCH_SEED, l]).integers(0, 2, size=(SKETCH, l))
+    return (2.0 * bits - 1.0) / np.sqrt(SKETCH)
 
 
 SLACK = 1e-3  # roundings, and likelihoods of units whose parameters sum to a little more than 1
@@ -224,12 +215,9 @@ def _is_of_rows(spread: Spread, T: int, metrics: tuple[Any, ...], bounds: np.nda
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
 CACHED_VALUES = (
-    125_000  # of these, differences that the metrics look at in turn: a megabyte, which caches hold
+    125_000  # of these, differences that metrics look at in turn: a megabyte, which caches hold
 )
-MOST_SPREAD, LEAST_SPREAD = (
-    20_000,
-    1_000,
-)  # rows of a batch whose spread is taken; of each further chunk of it
+MOST_SPREAD, LEAST_SPREAD = 20_000, 1_000  # rows whose spread is taken; of each further chunk
 SEED = 17  # of their choice
 
 

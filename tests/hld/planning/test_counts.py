@@ -8,9 +8,8 @@ import pytest
 
 import hld
 from hld.testing.planning.alternatives import Edit
-from hld.testing.planning.counts import CountDraws, shared_level
 from hld.testing.planning.of_tables import planner_of
-from hld.testing.planning.power import rejections
+from hld.testing.planning.power import CountDraws, rejections, shared_level
 from hld.witnesses.largest_count import SHARE, largest_count
 
 
@@ -94,8 +93,8 @@ def test_a_batch_is_rejected_by_its_distance_or_by_a_count(detector):
     T, planner = 400, planner_of(detector)
     known = planner.alternative(Edit("shop", 0, 0.03))
     size, level = len(detector.test_.mean), shared_level(detector, T, 0.05)
-    distance = rejections(detector.test_, known, T, level.others, level.distance, 500)
-    counts = CountDraws(detector, level, distance, known)
+    distance = rejections(detector.test_, known, T, level, 500)
+    counts = CountDraws(detector.profile_, level, T, known, distance.errors)
     both = planner.batches(known, T, 0.05, 500)(known.delta)
     for h in (0.0, 1.0, 2.0):
         counted = counts.rejected(h * known.delta[size:])

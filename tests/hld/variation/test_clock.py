@@ -7,7 +7,7 @@ import pytest
 
 import hld
 from hld.tables.cells import read_table
-from hld.testing.variation.clock import warn_of_clock
+from hld.testing.variation.dividing import warn_of_clock
 
 HOURS = np.datetime64("2024-01-01T00", "h") + np.arange(400).astype("m8[h]")
 

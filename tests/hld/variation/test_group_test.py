@@ -30,8 +30,6 @@ from hld.testing.variation.group_test import (
     GroupContext,
     GroupTest,
     group_test,
-    own_spread,
-    without_rounding,
 )
 from hld.testing.variation.time_test import time_test
 from pcircuit import sample
@@ -231,15 +229,6 @@ def test_unshifted_nodes_are_seldom_called_among_stretches(T):
     assert sum(called) <= at_most(200, 0.05)
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
-    rows, look = rows_of(4_000, 0), FLAGS.vectors
-    rows[first::2] = 0
-    nothing = np.zeros(look.size)
-    found = (own_spread(look, rows, nothing, look.rows(rows).mean(axis=0), len(rows))() ** 2).sum()
-    assert found == pytest.approx(look.rows(rows).var(axis=0).sum() / len(rows), rel=0.15)
-
-
 ZOO_CIRCUIT = zoo.circuits()["hclt_like"]
 ZOO_TEST = hld.HLDTest(ZOO_CIRCUIT, metric=("euclidean", "standardized", "whitened"))
 
@@ -250,13 +239,6 @@ def series_test(rows):
 
 def groups_of_ten(rows):
     return group_test(ZOO_TEST, rows, np.arange(len(rows)) // 10, seed=0)
-
-
-def test_numbers_that_differ_by_rounding_are_the_same_and_others_stay():
-    others = np.array([[0.1 + 0.2, 1.0, 0.0], [0.3, 1.0 + 1e-6, 1e-30]])
-    own, found = without_rounding(np.array([0.3, 1.0, 0.0]), others, np.array([0.0, 1.0, 1.0]))
-    np.testing.assert_array_equal(own, [0.0, 1.0, 0.0])
-    np.testing.assert_array_equal(found, others * [0, 1, 0])
 
 
 @pytest.mark.parametrize("make", [groups_of_ten, series_test])
