@@ -78,7 +78,7 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
         )
     alpha = check_fraction(alpha, "alpha")
     if detector.judge_ is detector.test_:
-        facts = facts_of_chunks(detector, chunks)
+        facts = facts_of_chunks(detector, chunks, 0)
         if facts is not None:
             return judge_facts(detector, facts, alpha)
     else:  # which needs the rows together: their codes are held
@@ -118,9 +118,7 @@ class ChunkFacts:
         )
 
 
-def facts_of_chunks(
-    detector: HLDDetector, chunks: Iterable[Any], part: int = 0
-) -> ChunkFacts | None:
+def facts_of_chunks(detector: HLDDetector, chunks: Iterable[Any], part: int) -> ChunkFacts | None:
     """What a test needs of a part of the rows."""
     found: ChunkFacts | None = None
     rng = np.random.default_rng([0, 2, part])

@@ -43,13 +43,11 @@ from hld.features.row_vectors import RowVectors, check_rows, complete
 from hld.features.score_features import ScoreFeatures, score_features
 from hld.laws.drawn import MOST_RESAMPLES
 from hld.laws.named import NULLS, NullOptions, check_null_choice
-from hld.laws.null import Null
 from hld.laws.ranks.confirmation import least_pvalue
 from hld.references.holes import HolePatterns
 from hld.references.kept_rows import KeptRows, kept_rows
 from hld.references.reference import Reference
 from hld.references.rows import FROM_ROWS, REFERENCES
-from hld.testing.planning.power import Planner
 from hld.testing.summaries.summary import BatchSummary
 from hld.testing.summaries.summing import RowSums, summarize_rows, test_fingerprint
 from hld.testing.verdict import (
@@ -380,7 +378,7 @@ class HLDTest:
         >>> test.power(hld.Edit(0, 0, 0.1), 50) < test.power(hld.Edit(0, 0, 0.2), 50)
         True
         """
-        return Planner(self).power(alternative, T, alpha)
+        return self._planner().power(alternative, T, alpha)
 
     def sample_size(self, alternative: Any, power: float = 0.9, alpha: float = 0.05) -> int | None:
         """The smallest number of rows with which an alternative is called shifted with probability `power`.
@@ -411,7 +409,7 @@ class HLDTest:
         >>> test.power(hld.Edit(0, 0, 0.2), T) >= 0.9
         True
         """
-        return Planner(self).sample_size(alternative, power, alpha)
+        return self._planner().sample_size(alternative, power, alpha)
 
     def detectable(self, T: int, power: float = 0.9, alpha: float = 0.05) -> tuple[Detectable, ...]:
         """How much more frequent the most frequent categories of each variable have to get to be found in T rows.
@@ -443,12 +441,17 @@ class HLDTest:
         >>> 0 < first.by < 0.4
         True
         """
-        return Planner(self).detectable(T, power, alpha)
+        return self._planner().detectable(T, power, alpha)
+
+    def _planner(self) -> Any:
+        from hld.testing.planning.power import Planner  # with all that only plans need
+
+        return Planner(self)
 
     @cached_property
     def reaches(self) -> np.ndarray:
         """(q,) by how much, at most, one row that is another moves T times the mean, in each metric."""
-        return reaches(self)
+        return reaches(self, 1.0)
 
     def least_distances(self, T: int) -> np.ndarray:
         """(q,) float array: the distance in each metric that rounding alone can make in means of T rows.
@@ -584,7 +587,7 @@ class Calibration:
     mean: np.ndarray
     stds: np.ndarray
     metrics: tuple[Any, ...]
-    null: Null
+    null: Any
     kept: KeptRows | None = None
     features: ScoreFeatures | None = None
     holed_laws: dict[Any, Any] = field(default_factory=dict, repr=False)  # of `verdict`

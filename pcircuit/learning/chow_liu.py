@@ -312,7 +312,7 @@ def _rooted_at_centre(edges: Ints) -> Ints:
 
     def steps_from(node: Any) -> Floats:
         found = shortest_path(graph, directed=False, unweighted=True, indices=node)
-        return np.asarray(found)
+        return found
 
     # of a longest path: the largest number of steps from a node is that to one of its ends
     one = steps_from(steps_from(0).argmax())

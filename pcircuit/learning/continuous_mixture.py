@@ -273,7 +273,7 @@ def _points(count: int, generator: np.random.Generator) -> Singles:
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(DIMENSIONS, seed=generator).random(count)
-    return np.asarray(ndtri(np.clip(sequence, EDGE, 1 - EDGE)).astype(np.float32))
+    return ndtri(np.clip(sequence, EDGE, 1 - EDGE)).astype(np.float32)
 
 
 def logits_of(num_categories: Ints) -> Logits:
@@ -297,7 +297,7 @@ def normalizers(values: Singles, logits: Logits) -> Singles:
     top = np.maximum(np.maximum.reduceat(values, logits.begins, axis=1), 0)
     places = np.searchsorted(logits.with_logits, logits.columns)
     total = np.add.reduceat(np.exp(values - top[:, places]), logits.begins, axis=1)
-    return np.asarray(top + np.log(total + np.exp(-top)))
+    return top + np.log(total + np.exp(-top))
 
 
 def point_logs(rows: Coded, values: Singles, zeta: Singles) -> Singles:
@@ -317,7 +317,7 @@ def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits:
     probs *= (
         shares.sum(axis=0)[:, None] if rows.shown is None else (shares.T @ rows.shown)[:, places]
     )
-    return np.asarray(shares.T @ rows.indicators - probs)
+    return shares.T @ rows.indicators - probs
 
 
 def probabilities(values: Singles, num_categories: Ints) -> list[Floats]:

@@ -17,7 +17,9 @@ A row that lacks the columns H and shows the columns S of B has the likelihood N
           \Sigma_m = \frac{\sum_n r_{nm} E[(x_n - \mu_m)(x_n - \mu_m)^t] + a \Sigma_0}{n_m + a},
 
 as with `a` rows more of covariance Sigma_0 = ((1 - d) S + d diag S) M^(-2/B), S that of all rows: of M products each
-takes about an M-th of the volume (Fraley and Raftery 2007).  The others are fitted as in circuits.
+takes about an M-th of the volume (Fraley and Raftery 2007).  A column that is rounded to multiples of u was not known
+better than that: u^2 / 12, the variance of a uniform number in a cell, is added to its own.  The other columns are
+fitted as in circuits.
 
 References
 ----------
@@ -33,16 +35,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Floats, Immutable, Ints, Seed, check_generator, check_numbers
+from pcircuit.arguments import Bools, Floats, Immutable, Ints, Seed, check_generator, check_numbers
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.evidence import all_missing, check_values
 from pcircuit.learning.product_mixtures import product_circuit
-from pcircuit.leaves import Gaussian, Tailed
+from pcircuit.leaves import Gaussian
+from pcircuit.leaves.columns import rounding_unit
 from pcircuit.leaves.gaussian import LOG_2_PI
 from pcircuit.regions import LeafFamily
 
 DIAGONAL = 0.05  # d
-IN_BLOCKS = (Gaussian, Tailed)  # families of columns that are normal in blocks
 BESIDE = 0.01  # weight of the model that stands beside blocks while they are learned
 FAR = 10.0  # standard deviations, beyond which a row lies no further where EM starts
 EMPTY = 1e-9  # rows of a product that is left alone
@@ -126,7 +128,7 @@ class NormalBlocks(Immutable):
     def weights(self) -> Floats:
         """(M,) weights of the products."""
         root: Any = self.products.regions[-1]
-        return np.asarray(root.dense_weights()[0])
+        return root.dense_weights()[0]
 
     @cached_property
     def columns(self) -> Ints:
@@ -144,7 +146,7 @@ class NormalBlocks(Immutable):
     def covariance(self) -> Floats:
         """(M, B, B) covariances of the block."""
         std = self._of_leaves("std")
-        return np.asarray(self.correlations * std[:, :, None] * std[:, None, :])
+        return self.correlations * std[:, :, None] * std[:, None, :]
 
     def _of_leaves(self, name: str) -> Floats:
         """(M, B) a parameter of the normal leaves."""
@@ -236,14 +238,15 @@ class BlockSteps:
         self,
         table: Floats,
         families: list[LeafFamily],
+        is_normal: Bools,
         num_products: int,
         prior_rows: float,
         generator: np.random.Generator,
         beside: Floats,
     ) -> None:
-        """`beside`: (N,) ln of the likelihoods of the other model, times its weight."""
-        self.table, self.prior_rows, self.beside = table, prior_rows, beside
-        self.is_normal = np.array([isinstance(family, IN_BLOCKS) for family in families])
+        """Columns in blocks, `is_normal` (V,); ln of the likelihoods of the other model, times its weight (N,)."""
+        self.table, self.is_normal = table, is_normal
+        self.prior_rows, self.beside = prior_rows, beside
         self._leaves = [
             Gaussian.like(x, num_products) if is_normal else family.again(x, num_products)
             for family, is_normal, x in zip(families, self.is_normal, table.T, strict=True)
@@ -258,6 +261,8 @@ class BlockSteps:
         spread = (1 - DIAGONAL) * spread + DIAGONAL * np.diag(spread.diagonal())
         self.prior = spread * num_products ** (-2 / len(scale)) * np.outer(scale, scale)
         self.prior += np.diag(least**2)
+        units = [rounding_unit(x[~np.isnan(x)]) for x in block.T]
+        self.rounding = np.diag(np.square(units) / 12)
         shares = np.eye(num_products)[_nearest(z, num_products, generator)]
         self.model = self._maximized(shares, lambda m: (mean + scale * z, np.zeros(spread.shape)))
 
@@ -294,7 +299,7 @@ class BlockSteps:
             away = filled - mean
             covariance = (away.T * shares[:, m]) @ away + more + a * self.prior
             means.append(mean)
-            covariances.append(covariance / (count + a))
+            covariances.append(covariance / (count + a) + self.rounding)
         std = np.sqrt(np.stack([one.diagonal() for one in covariances]))
         normal = iter(zip(np.transpose(means), std.T, strict=True))
         leaves = [
@@ -333,9 +338,9 @@ def _patterns(block: Floats) -> list[_Pattern]:
 def _roots(covariances: Floats) -> Floats:
     """Matrices R with R R^t the covariances, which rounding may have made singular."""
     values, vectors = np.linalg.eigh(covariances)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None])
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
 
 
 def _log_sum(logs: Floats) -> Floats:
     """(N,) ln of the sums of exponentials of rows; -inf of rows of -inf; shapes logs (N, M)."""
-    return np.asarray(np.logaddexp.reduce(logs, axis=1))
+    return np.logaddexp.reduce(logs, axis=1)

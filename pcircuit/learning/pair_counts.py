@@ -111,23 +111,18 @@ def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
     if array.sum() < np.finfo(np.float64).tiny:
         raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     step = np.spacing(array.sum()) * 2  # the sum of the rounded weights stays below 2^53 steps
-    return np.asarray(np.rint(array / step) * step)
+    return np.rint(array / step) * step
 
 
 def variable_groups(categories: Ints) -> list[Ints]:
-    """Groups of variables with similar numbers of categories, such that the tables of two groups fit into a block.
+    """Groups of variables with similar numbers of categories, of about BLOCK_CATEGORIES together.
 
     Shapes: categories (V,).
     """
     refuse_large_pairs(categories)
     order = np.argsort(categories, kind="stable")
-    ends, filled = [], 0
-    for position, size in enumerate(categories[order].tolist()):
-        if filled and filled + size > BLOCK_CATEGORIES:
-            ends.append(position)
-            filled = 0
-        filled += size
-    return np.split(order, ends)
+    blocks = starts(categories[order]) // BLOCK_CATEGORIES
+    return np.split(order, np.flatnonzero(np.diff(blocks)) + 1)
 
 
 def pairs_are_products(categories: Ints, rows: Ints, columns: Ints) -> bool:
@@ -137,9 +132,7 @@ def pairs_are_products(categories: Ints, rows: Ints, columns: Ints) -> bool:
 
 def complete_variables(data: Evidence) -> Bools:
     """(V,) flags of the columns without a missing entry."""
-    return np.asarray(
-        np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
-    )
+    return np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
 
 
 def block_counts(
@@ -200,7 +193,7 @@ def grouped_sums(table: Floats, sizes: Ints) -> Floats:
 
     Shapes: table (sum of sizes, n), sizes (groups,).
     """
-    return np.asarray(np.add.reduceat(table, starts(sizes), axis=0))
+    return np.add.reduceat(table, starts(sizes), axis=0)
 
 
 # -- the matrix product --------------------------------------------------------------------------------------
@@ -286,7 +279,9 @@ def mutual_information(
     by_kernel = [
         pair for pair in pairs if weights is None and _is_counted_singly(data, categories, *pair)
     ]
-    if by_kernel and in_numpy(_numpy_seconds(data, categories, by_kernel)):
+    rows_seconds = V**2 / 2 * len(data) * ROW_SECONDS
+    cells_seconds = float(categories.sum()) ** 2 / 2 * CELL_SECONDS
+    if by_kernel and in_numpy(rows_seconds + cells_seconds):
         by_kernel = []
     by_numpy = [pair for pair in pairs if not any(pair is other for other in by_kernel)]
     complete = complete_variables(data)
@@ -348,7 +343,7 @@ def information_of_block(
     )
     is_seen = together > 0
     total = np.where(is_seen, together + pseudocount, 1)
-    return np.asarray(np.where(is_seen, np.log(total) - (single - joint) * step / total, 0.0))
+    return np.where(is_seen, np.log(total) - (single - joint) * step / total, 0.0)
 
 
 def _steps_of_f(x: Floats, step: float) -> Floats:
@@ -376,13 +371,3 @@ def _by_kernel(
     constants = float(pseudocount), float(step)
     information_of_pairs(codes, sizes, rows is columns, constants, table, result)
     return result
-
-
-def _numpy_seconds(data: Evidence, categories: Ints, pairs: list[tuple[Ints, Ints]]) -> float:
-    """About what NumPy takes for the pairs of groups of variables."""
-    seconds = 0.0
-    for rows, columns in pairs:
-        cells = float(categories[rows].sum() * categories[columns].sum())
-        of_rows = len(rows) * len(columns) * len(data) * ROW_SECONDS
-        seconds += (of_rows + cells * CELL_SECONDS) / (1 + (rows is columns))
-    return seconds

@@ -307,7 +307,7 @@ class ConditionalTest:
     def _combined(self, each: np.ndarray) -> Any:
         """One p-value for all metrics (..., q)."""
         return (
-            each[..., 0] if each.shape[-1] == 1 else JointLaw(self.joint).tails(harmonic_mean(each))
+            each[..., 0] if each.shape[-1] == 1 else JointLaw(self.joint).tail(harmonic_mean(each))
         )
 
     def to_arrays(self) -> dict[str, Any]:

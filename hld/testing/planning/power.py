@@ -65,9 +65,9 @@ import pcircuit
 from hld.answers.column_shifts import labels_of
 from hld.answers.profile import Profile
 from hld.answers.table_facts import held_of
-from hld.laws.drawn import score_of
+from hld.laws.drawn import scores_of
 from hld.laws.joint import covariance_factor, harmonic_mean
-from hld.laws.ranks.confirmation import ASKED_BELOW, pooled_of_norms
+from hld.laws.ranks.confirmation import ASKED_BELOW, pooled_law, widest_tail
 from hld.laws.ranks.monte_carlo import TIE
 from hld.references.available import Shown, correlations, weights
 from hld.tables.schemas.counts import SmallestLaw, compare_missing, compare_new
@@ -360,9 +360,9 @@ class Rejections:
             if T == 1:  # whose only row is known
                 norms, fourth = np.zeros(3), (k / (k + 1) * distance) ** 4
             batch = distance, squared[:, i], T
-            value = pooled_of_norms(k, kept.norms[i], kept.fourth[i], norms, fourth, batch)
+            law = pooled_law(k, kept.norms[i], kept.fourth[i], norms, fourth, batch)
             is_odd = (squared[:, i] > kept.farthest[i] * (1 + TIE)) & (T == 1)
-            checked.append(np.maximum(value, is_odd / (k + 1)))
+            checked.append(np.maximum(widest_tail(*law), is_odd / (k + 1)))
         together = parts.null.limit.tails_of(harmonic_mean(np.stack(checked, axis=1)))
         return np.asarray(together <= self.alpha)
 
@@ -383,9 +383,8 @@ def _norms(metric: Any, covariance: Any, T: Any) -> tuple[Any, ...]:
 def _rule(null: Any, T: int, alpha: float, laws: tuple[Any, ...]) -> Any:
     """A function from squared distances (n, q) without inflation to whether each is rejected, by some laws."""
     if null.drawn(T):
-        level, score = null.level(alpha, T), score_of(laws)
-        # from there on nothing is rejected
-        return lambda squared: score(squared, T)[:, -1] * (1 + TIE) < level
+        level = null.level(alpha, T)  # from there on nothing is rejected
+        return lambda squared: scores_of(laws, squared, T)[:, -1] * (1 + TIE) < level
     if len(laws) == 1:
         largest = laws[0].threshold(alpha, T)
         # a law of zeros has the threshold 0

@@ -53,7 +53,7 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any]) -> BatchSummary:
         )
         counts = batch_profile(detector, read.codes, read.marks)
         pairs = np.concatenate([np.zeros(0, np.int64), *(one.ravel() for one in counts.pairs)])
-        arrays = own.arrays | {
+        arrays = dict(own.arrays) | {
             "cells": np.array([getattr(read.report, name) for name in CELLS], dtype=np.int64),
             "categories": np.concatenate(counts.counts),
             "pairs": pairs if len(pairs) <= MOST_CELLS else pairs[:0],

@@ -55,7 +55,7 @@ import numpy as np
 import pcircuit
 from hld.features.row_vectors import RowVectors, complete
 from hld.gchi2.three_moments import ThreeMoments, three_moments
-from hld.laws.ranks.confirmation import MOST_VECTORS, excess_of, pooled_of_norms
+from hld.laws.ranks.confirmation import MOST_VECTORS, excess_of, pooled_law, widest_tail
 from hld.laws.ranks.monte_carlo import TIE
 from hld.references.available import MOST_PAIRED, Shown, shown_by
 from hld.references.kept_rows import KeptRows
@@ -115,14 +115,10 @@ def confirmed_by_spread(
         length, scatter, square = _about_mean(metric, spread, i, mean, T)
         norms = _norms(scatter, square, T)
         own = ((spread["fourths"][i] / T) ** 0.25 + T / N * length) ** 4
-        value = pooled_of_norms(
-            k,
-            kept.norms[i],
-            kept.fourth[i],
-            norms * stretch**2,
-            own * stretch**4,
-            (length * stretch, squared[i], T),
-        )
+        batch = length * stretch, squared[i], T
+        own_norms, fourth = norms * stretch**2, own * stretch**4
+        law = pooled_law(k, kept.norms[i], kept.fourth[i], own_norms, fourth, batch)
+        value = float(widest_tail(*law))
         odd = T - np.arange(int(spread["odd"][i]))
         if len(odd) and min(MOST_VECTORS, k) >= T:
             value = max(value, float(np.prod(odd / ((k if held is None else held) + odd))))

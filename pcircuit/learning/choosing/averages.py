@@ -124,7 +124,7 @@ class Average(NamedTuple):
     @property
     def logs(self) -> Floats:
         """(n,) log-likelihoods of the validation rows under the average."""
-        return np.asarray(self.total - np.log(len(self.members)))
+        return self.total - np.log(len(self.members))
 
     def promise(self, num_members: int) -> float:
         """Nats per row that more members will gain, up to so many; from two or more.

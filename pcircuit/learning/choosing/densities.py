@@ -7,7 +7,8 @@ it.  So few rows are enough to learn from and to choose by.
 1. *Trees.*  Hidden Chow-Liu trees with K = 4, 8, 16, ... states, until the rows gain nothing; then other weights of
    the columns' own means and variances.
 2. *Blocks.*  Mixtures of multivariate normal distributions (`pcircuit.learning.normal_blocks`) with 1, 2, 4, ...
-   products, until the rows gain nothing; then other weights of the covariance of all rows.  Each has the tree of the
+   products, until the rows gain nothing; then other weights of the covariance of all rows.  In *wide* blocks rounded
+   columns with heaps are normal, too: atoms say more of one column, covariances more of two.  Each has the tree of the
    same rows beside it, with a hundredth of the weight: a row with an outlier, which correlated normal distributions
    rule out, is left to the tree, also while they are learned.
 3. *Together.*  The mixture of all these models: those of one way have equal weights, and the weights q of the ways
@@ -18,7 +19,9 @@ it.  So few rows are enough to learn from and to choose by.
 4. *Again.*  New divisions make more models of the ways that count.  Models of one way err in different ways, so that
    their average has the higher likelihood; as long as that helps there are more.
 
-With many rows one part judges, and only ways that count are fitted five times.
+With many rows one part judges, and only ways that count are fitted without another one as well.
+
+Log-likelihoods are sums over columns, and so is what counts as a gain: `LearnSearch.tolerance` for each column.
 
 References
 ----------
@@ -26,11 +29,12 @@ Smyth and Wolpert (1999), Linearly combining density estimators via stacking, Ma
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcircuit.arguments import Floats, Ints
+from pcircuit.arguments import Bools, Floats, Ints
 from pcircuit.circuit import Circuit, Mixture
 from pcircuit.learning.choosing.averages import best_weights, flat
 from pcircuit.learning.choosing.fits import (
@@ -41,16 +45,19 @@ from pcircuit.learning.choosing.fits import (
 )
 from pcircuit.learning.choosing.search import LearnSearch, Trial
 from pcircuit.learning.em import fit_em
-from pcircuit.learning.normal_blocks import BESIDE, IN_BLOCKS, BlockSteps
+from pcircuit.learning.normal_blocks import BESIDE, BlockSteps
 from pcircuit.learning.start_circuits import hclt
+from pcircuit.leaves import Atoms, Gaussian, Tailed
 from pcircuit.leaves.choice import families_of
+from pcircuit.leaves.columns import rounding_unit
+from pcircuit.regions import LeafFamily
 
 SIZES, SMOOTHING = (4, 8, 16, 32), (1.0, 10.0, 0.1)
 PRODUCTS, PRIOR_ROWS = (1, 2, 4, 8, 16, 32), (0.3, 0.1, 1.0)  # the latter for each column
 PARTS = 5
 MANY_ROWS = 2000  # from which on one part judges
 BLOCK_EPOCHS = 4  # of EM between looks
-LEAST_WEIGHT = 0.02  # of a way that is fitted again
+LEAST_WEIGHT = 0.05  # of a way that is fitted again
 WEIGHT_TOLERANCE = 0.1  # of weights of ways, relative to that of the search
 
 
@@ -71,7 +78,7 @@ class Found(NamedTuple):
     @property
     def mean_logs(self) -> Floats:
         """(n,) ln of the mean over divisions of the likelihood of each row under the model that did not see it."""
-        return np.asarray(np.logaddexp.reduce(self.logs, axis=0) - np.log(len(self.logs)))
+        return np.logaddexp.reduce(self.logs, axis=0) - np.log(len(self.logs))
 
 
 class _Division:
@@ -90,6 +97,7 @@ class _Division:
         self.table, self.held, self.families, self.search = table, held, families, search
         self.generator, self.n_jobs, self.note = generator, n_jobs, note
         self.trees: dict[int, Circuit] = {}  # without each part, the last one
+        self.in_blocks = _in_blocks(families, table)
         self.parts: Ints = generator.permutation(len(table)) % min(PARTS, len(table))
 
     def judging(self, number: int) -> Floats:
@@ -103,14 +111,18 @@ class _Division:
         rows = Rows(
             table, table, np.ones(len(table)), self.judging(number), nothing, nothing, self.n_jobs
         )
-        if way.kind == "blocks":
+        if way.kind in self.in_blocks:
             tree = self.trees[number]
             beside = tree.log_likelihood(table, n_jobs=self.n_jobs) + np.log(BESIDE)
-            least = size.pseudocount * sum(
-                isinstance(family, IN_BLOCKS) for family in self.families
-            )
+            is_normal = self.in_blocks[way.kind]
             blocks = BlockSteps(
-                table, self.families, size.num_latents, least, self.generator, beside
+                table,
+                self.families,
+                is_normal,
+                size.num_latents,
+                size.pseudocount * int(is_normal.sum()),
+                self.generator,
+                beside,
             )
 
             def step(_: Any, epochs: int) -> tuple[Any, Floats]:
@@ -146,6 +158,21 @@ class _Division:
         return Found(models, [judged], epochs)
 
 
+def _in_blocks(families: list[LeafFamily], table: Floats) -> dict[str, Bools]:
+    """(V,) which columns are normal in each kind of blocks: numbers without heaps, or rounded ones as well."""
+    numbers = np.array([isinstance(family, (Gaussian, Tailed)) for family in families])
+    heaped = [
+        isinstance(family, Atoms) and rounding_unit(column[~np.isnan(column)]) > 0
+        for family, column in zip(families, table.T, strict=True)
+    ]
+    kinds = {"blocks": numbers, "wide blocks": numbers | heaped}
+    return {
+        kind: columns
+        for kind, columns in kinds.items()
+        if columns.sum() > 1 and (kind == "blocks" or any(heaped))
+    }
+
+
 def learned_densities(
     table: Floats,
     held: Floats | None,
@@ -164,7 +191,9 @@ def learned_densities(
     def divided() -> _Division:
         return _Division(table, held, families, search, generator, n_jobs, note)
 
-    division, usual = divided(), LearnSearch()
+    usual = LearnSearch()
+    search = replace(search, tolerance=search.tolerance * table.shape[1])
+    division = divided()
     numbers = range(PARTS if len(table) < MANY_ROWS else 1)
     found: dict[Way, Found] = {}
 
@@ -203,13 +232,13 @@ def learned_densities(
     )
     if search.num_trees == 1:
         return circuit, None, found[tree].logs[0]
-    if sum(isinstance(family, IN_BLOCKS) for family in families) > 1:
-        best("blocks", [m for m in PRODUCTS if m == 1 or m * PARTS <= len(table)], PRIOR_ROWS)
+    for kind in division.in_blocks:
+        best(kind, [m for m in PRODUCTS if m == 1 or m * PARTS <= len(table)], PRIOR_ROWS)
     weights, value = stacked(found)
     kept = {way: own for way, own in found.items() if weights[way] >= LEAST_WEIGHT or way == tree}
     if len(numbers) < PARTS:
         for way, own in kept.items():
-            own.models.extend(division.found(way, range(1, PARTS)).models)
+            own.models.extend(division.found(way, range(1, 2)).models)
     for _ in range(search.num_trees // PARTS - 1 if len(numbers) == PARTS else 0):
         division = divided()
         for way, own in kept.items():

@@ -277,5 +277,5 @@ def _cut(rows: Evidence, least: int, generator: np.random.Generator) -> np.ndarr
         enough = np.flatnonzero(np.minimum(below, above) >= least)
         if len(enough):
             k = int(generator.choice(enough))
-            return np.asarray(np.where(column >= 0, column <= thresholds[k], below[k] >= above[k]))
+            return np.where(column >= 0, column <= thresholds[k], below[k] >= above[k])
     return None

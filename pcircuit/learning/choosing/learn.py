@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Floats, Seed, check_flag, check_generator
+from pcircuit.arguments import Floats, Seed, check_generator
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import float_table
 from pcircuit.inference.likelihood import log_likelihood
@@ -54,7 +54,7 @@ from pcircuit.learning.choosing.densities import learned_densities
 from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree, merged
 from pcircuit.learning.choosing.search import Learned, LearnSearch, Trial
 from pcircuit.learning.chow_liu import chow_liu_tree
-from pcircuit.learning.em import EMWatch, fit_em
+from pcircuit.learning.em import fit_em, progress_bar
 from pcircuit.learning.pair_counts import checked_table
 
 LOG = logging.getLogger(__name__)
@@ -163,9 +163,7 @@ def learn(
         held = None if validation is None else float_table(validation, "validation")
         if len(table) < 2:
             raise ValueError("`data` must have at least two rows to choose by, found one")
-        with EMWatch(progress=check_flag(progress, "progress")).bar(
-            search.num_trees + 5
-        ) as advance:
+        with progress_bar(progress, search.num_trees + 5) as advance:
 
             def noted(trial: Trial) -> float:
                 trials.append(trial)
@@ -181,7 +179,7 @@ def learn(
     fits = len(search.num_latents) + len(search.pseudocounts) - 1
     if search.num_trees > 1:  # about: cheap ones are more
         fits += search.num_trees + 2 * (len(search.num_parts) + 2) + len(search.bandwidths)
-    with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as advance:
+    with progress_bar(progress, fits) as advance:
 
         def note(trial: Trial) -> float:
             LOG.info(
@@ -326,4 +324,4 @@ def grown(circuit: Circuit, noise: float, generator: np.random.Generator) -> Cir
 def _apart(shares: Floats, noise: float, generator: np.random.Generator) -> Floats:
     """Rows with noise, which sum to one."""
     noisy = shares * np.exp(noise * generator.standard_normal(shares.shape))
-    return np.asarray(noisy / noisy.sum(axis=1, keepdims=True))
+    return noisy / noisy.sum(axis=1, keepdims=True)

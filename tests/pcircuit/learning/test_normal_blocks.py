@@ -81,7 +81,8 @@ def test_em_never_loses_likelihood_and_finds_what_made_the_rows(blocks):
     normal, either = Gaussian([0.0], [1.0]), Categorical([[0.5, 0.5]])
     families = [normal, either, normal, normal]
     alone = np.full(len(rows), -np.inf)  # nothing beside the blocks
-    steps = BlockSteps(rows, families, 2, 0.0, np.random.default_rng(0), alone)
+    is_normal = np.array([True, False, True, True])
+    steps = BlockSteps(rows, families, is_normal, 2, 0.0, np.random.default_rng(0), alone)
     history = np.array([steps.step() for _ in range(60)])
     # the shares of categories are smoothed by one row, which may cost that much
     assert np.diff(history).min() > -1e-6
