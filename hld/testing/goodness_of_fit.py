@@ -48,8 +48,8 @@ from hld.references.holes import HolePatterns
 from hld.references.kept_rows import KeptRows, kept_rows
 from hld.references.reference import Reference
 from hld.references.rows import FROM_ROWS, REFERENCES
-from hld.testing.summaries.summary import BatchSummary
-from hld.testing.summaries.summing import RowSums, summarize_rows, test_fingerprint
+from hld.testing.summaries.summary import BatchSummary, test_fingerprint
+from hld.testing.summaries.summing import RowSums, summarize_rows
 from hld.testing.verdict import (
     LEAST_PVALUE,
     Comparison,

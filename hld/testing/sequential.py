@@ -71,7 +71,7 @@ from hld.features.row_scores import (
 from hld.tables.column_names import table_called
 from hld.tables.schemas.quality import column_lines
 from hld.tables.shown_names import listed
-from hld.testing.summaries.summing import arrays_digest
+from hld.testing.summaries.summary import arrays_digest
 from pcircuit.arguments import check_fraction, check_whole_number
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence

@@ -249,12 +249,15 @@ def reference_counts(kept: Any, batch: Shown) -> np.ndarray:
     return np.asarray(kept.counts if kept.has_holes else np.full(len(batch.means), kept.num_rows))
 
 
+def _alike(kept: Any, batch: Shown) -> np.ndarray:
+    """(size,) to how many rows of the reference T rows are as the T_j that show a number are to k_j."""
+    return reference_counts(kept, batch) * (batch.num_rows / np.maximum(batch.counts, 1))
+
+
 def _held(kept: Any, batch: Shown, vectors: np.ndarray) -> np.ndarray:
     """(R,) reference rows that show what each row differs by: averages of k_j T / T_j by its squared differences."""
     k, squares = kept.num_rows, vectors**2
-    each = np.minimum(
-        reference_counts(kept, batch) * (batch.num_rows / np.maximum(batch.counts, 1)), k
-    )
+    each = np.minimum(_alike(kept, batch), k)
     total = squares.sum(axis=1)
     return np.divide(squares @ each, total, out=np.full(len(total), float(k)), where=total > 0)
 
@@ -349,8 +352,8 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     found, stretch, held = compared(test, batch), 1.0, None
     if found.factors is not None:
         stretch = float(found.factors.max())
-        counts = reference_counts(parts.kept, batch) * (T / np.maximum(summary.seen, 1))
-        held = float(counts[found.factors > 0].min(initial=parts.kept.num_rows))
+        seen = _alike(parts.kept, batch)[found.factors > 0]
+        held = float(seen.min(initial=parts.kept.num_rows))
         # which rows show which nodes is not known
         found = found._replace(factors=np.full(len(found.factors), stretch))
 

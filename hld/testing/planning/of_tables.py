@@ -136,8 +136,8 @@ def plan(
 
     Notes
     -----
-    See `planning.power` and `hld.testing.planning.counts` for what is computed and its limits; it takes some seconds,
-    more with more columns: a bisection for each of up to 100 levels, for each number of days.
+    See `hld.testing.planning.power` for what is computed and its limits; it takes some seconds, more with more columns:
+    a bisection for each of up to 100 levels, for each number of days.
 
     Examples
     --------

@@ -7,13 +7,7 @@ kept, of a part of the rows as of all.  A batch with no more rows than are kept 
 but for holes that are filled by draws, as where the circuit is the reference: the draws of a chunk depend on its place
 and size, as the rows that will follow are not known.
 
-**Fingerprint.**  Which model a summary is for: a hash of everything that its sums depend on.
-
-Sums of likelihoods mean something only with the circuit and the nodes that they were made with; with another model
-they would silently give a wrong p-value.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
-mean and the metrics (by which the spread is measured), so it is the same in every process that read the same file.
-
-How the rows of a batch vary, in a few numbers that add up: what an alarm is checked by when the rows are gone.
+**Spread.**  How the rows of a batch vary, in a few numbers that add up: what checks an alarm when the rows are gone.
 
 Where rows are the reference, a small p-value is checked by the batch's own rows (`hld.laws.ranks.confirmation`).  The
 check asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and their mean y:
@@ -44,15 +38,12 @@ Sketches by random signs: Alon, Matias and Szegedy (1999), J. Computer and Syste
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-import pcircuit
 from hld.features.row_vectors import RowVectors, complete
 from hld.gchi2.three_moments import ThreeMoments, three_moments
 from hld.laws.ranks.confirmation import MOST_VECTORS, excess_of, pooled_law, widest_tail
@@ -61,8 +52,6 @@ from hld.references.available import MOST_PAIRED, Shown, shown_by
 from hld.references.kept_rows import KeptRows
 from hld.testing.summaries.summary import OF_SPREAD, BatchSummary
 from pcircuit.evidence import checked, is_missing
-from pcircuit.io.archive import with_prefix
-from pcircuit.io.circuit_file import to_arrays
 
 Spread: TypeAlias = Mapping[str, np.ndarray]  # the arrays of `OF_SPREAD`
 SKETCH = 16  # r
@@ -316,34 +305,3 @@ def _chosen(rows: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarr
         return rows, numbers
     kept = np.sort(np.argpartition(numbers, MOST_PAIRED)[:MOST_PAIRED])
     return rows[kept], numbers[kept]
-
-
-def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
-    """The fingerprint of a test."""
-    arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
-    scalars = []
-    for i, metric in enumerate(calibration.metrics):
-        own_scalars, own = metric.to_parts()
-        scalars.append(own_scalars)
-        arrays |= with_prefix(f"metric.{i}.", own)
-    return arrays_digest(arrays, json.dumps(scalars, sort_keys=True))
-
-
-def arrays_digest(arrays: dict[str, Any], text: str) -> str:
-    """The SHA-256 of a text, and of arrays with their names, types and shapes."""
-    digest = hashlib.sha256(text.encode())
-    for name, array in sorted(arrays.items()):
-        array = np.ascontiguousarray(array)
-        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
-test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
-
-
-def detector_fingerprint(test: str, schema: Any) -> str:
-    """The fingerprint of a detector: of its test, and of how it reads tables."""
-    form = json.dumps(schema.to_dict(), sort_keys=True)
-    return hashlib.sha256(f"{test} {form}".encode()).hexdigest()

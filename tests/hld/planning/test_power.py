@@ -283,10 +283,6 @@ def test_as_much_is_found_as_planned_where_cells_are_missing():
     )
 
 
-CIRCUIT = zoo.circuits()["rat_like"]
-TEST = hld.HLDTest(CIRCUIT)
-
-
 @pytest.mark.parametrize("per_column", [1, 2, 9])
 def test_levels_are_the_most_frequent_of_each_column_but_none_rare_or_nearly_certain(per_column):
     circuit = zoo.independent([[0.5, 0.3, 0.195, 0.005], [0.995, 0.005], [0.2, 0.8]])

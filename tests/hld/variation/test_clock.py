@@ -92,11 +92,6 @@ def test_dates_that_are_no_clock_do_not_matter_beside_one():
     assert said() == []
 
 
-def test_columns_without_names_are_numbered():
-    with pytest.warns(UserWarning, match="column 0 goes back 399 times, first at row 1: "):
-        warn_of_clock(read_table(HOURS[::-1, None]))
-
-
 def test_a_detector_says_it_where_it_is_fitted():
     table = {"when": np.roll(HOURS, 100), "x": np.arange(400) % 3}
     with pytest.warns(
