@@ -31,6 +31,7 @@ from hld.dask.partitions import (
 )
 from hld.detector.detector import HLDDetector
 from pcircuit.arguments import check_generator, check_whole_number
+from pcircuit.learning.em import newest_share
 
 PIECE_ROWS = 50_000  # of the sample, for EM
 
@@ -132,9 +133,8 @@ def fit_flows(
 
     Returns history (num_epochs + 1,).
     """
-    steps, number = pcircuit.EMSteps(batch_size=per_step), 0
-    history, average = [], None
-    if not steps.is_full:  # the flows that the circuit expects of as many rows drawn from itself
+    number, history, average = 0, [], None
+    if per_step is not None:  # flows that the circuit expects of as many rows drawn from itself
         hidden = np.full((1, circuit.num_variables), -1)
         of_one = pcircuit.expected_flows(circuit, hidden, n_jobs=1)
         average = float(num_rows_of(parts).sum()) * of_one
@@ -148,7 +148,7 @@ def fit_flows(
             if not flows.total_weight:
                 continue  # partitions without rows
             if average is not None:  # of all rows, as these tell them: see `pcircuit.fit_em`
-                share, number = steps.share(number), number + 1
+                share, number = newest_share(number), number + 1
                 flows = average = (
                     1 - share
                 ) * average + share * average.total_weight / flows.total_weight * flows

@@ -2,10 +2,9 @@
 
     T, sum_t L(x_t)
 
-and at most 20,000 rows are all that the test needs (`hld.testing.row_sums`), so a batch of any size costs one pass
-where its rows are.  With a summary (`testing.summaries`) no row travels, and p-values are somewhat larger.  Sums of
-doubles depend on their order in the last digits; the order here is always that of the partitions, whichever worker is
-first.
+and at most 20,000 rows are all that the test needs (`hld.testing.summaries.summing`), so a batch of any size costs one
+pass where its rows are.  With a summary no row travels, and p-values are somewhat larger.  Sums of doubles depend on
+their order in the last digits; the order here is always that of the partitions, whichever worker is first.
 """
 
 from typing import Any

@@ -38,7 +38,7 @@ from hld.tables.schemas.schema import TableSchema
 from hld.tables.shown_names import listed
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summaries.of_tables import facts_of, summarize_chunks
-from hld.testing.summaries.summary import BatchSummary, check_summary
+from hld.testing.summaries.summary import BatchSummary
 from hld.witnesses.result import HLDResult, with_quality
 from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_flag, check_fraction
@@ -527,7 +527,7 @@ class HLDDetector(Estimator):
         Parameters
         ----------
         where : str
-            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.drawing`).
 
         Returns
         -------
@@ -657,17 +657,13 @@ def judge_batch(
 
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch of which a fitted detector has a summary."""
-    check_summary(summary, "batch")
     if detector.judge_ is not detector.test_:
         raise ValueError(
             "`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
             "series, or rows given covariates, and needs the rows"
         )
     summary, quality, evidence = facts_of(detector, summary)
-    if quality is None:
-        return detector.test_(summary, alpha)
-    counts = None if evidence is None else evidence.batch
-    found = witnesses_of(detector, held_of(detector, None), counts)
+    found = witnesses_of(detector, held_of(detector, None), evidence.batch)
     result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, found)
     return replace(result, evidence=evidence)
 

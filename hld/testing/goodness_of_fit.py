@@ -48,7 +48,7 @@ from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.testing.calibration import Settings, calibrate, usual_missing
 from hld.testing.row_batches import holed_laws, judge_rows
 from hld.testing.summaries.summary import BatchSummary
-from hld.testing.summaries.summing import summarize_rows, test_fingerprint
+from hld.testing.summaries.summing import RowSums, summarize_rows, test_fingerprint
 from hld.testing.summed_batch import judge_summary, judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, reaches, verdict
 from hld.witnesses.metrics.maps import RIDGE
@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from hld.references.available import Shown
     from hld.testing.calibration import Calibration
     from hld.testing.planning.power import Detectable
-    from hld.testing.row_sums import RowSums
 
 
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are listed
@@ -324,7 +323,7 @@ class HLDTest:
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
-        """Test a batch that came in chunks: as in one piece where all of its rows are kept (`hld.testing.row_sums`)."""
+        """Test a batch that came in chunks: as in one piece where all of its rows are kept."""
         if not sums.num_rows:
             raise ValueError("`batch` has no rows: at least one is needed")
         if sums.is_whole:
@@ -464,7 +463,7 @@ class HLDTest:
     @cached_property
     def reaches(self) -> np.ndarray:
         """(q,) by how much, at most, one row that is another moves T times the mean, in each metric."""
-        return reaches(self)
+        return reaches(self, 1.0)
 
     def least_distances(self, T: int) -> np.ndarray:
         """(q,) float array: the distance in each metric that rounding alone can make in means of T rows.

@@ -20,7 +20,7 @@ from hld.tables.factored import whole_cells
 from hld.tables.files import files
 from hld.tables.files.byte_files import called, form_of
 from hld.tables.files.dialect import ReadOptions
-from hld.tables.files.row_chunks import together
+from hld.tables.files.files import together
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.shown_names import listed
 from hld.witnesses.result import HLDResult

@@ -44,9 +44,8 @@ from hld.laws.limit_law import MOST_SCALED, LimitLaw
 from hld.laws.ranks.confirmation import ASKED_BELOW, MOST_VECTORS
 from hld.references.available import FEWEST
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.tables.schemas.columns import BINNED, UNSEEN
+from hld.tables.schemas.columns import BINNED, NEW, UNSEEN
 from hld.tables.schemas.counts import MISSING_SHARE, MOST_VALUES, NEW_SHARE
-from hld.tables.schemas.encoding import NEW
 from hld.testing.row_batches import keeps_apart
 from hld.witnesses import largest_count, largest_dependence
 from hld.witnesses.witnesses import has_witnesses
@@ -232,7 +231,7 @@ def _counts(detector: Any) -> dict[str, np.ndarray]:
         **dict.fromkeys(whole, np.zeros(0, dtype=np.int64)),
         "categories": categories,
         "new": categories - ~is_binned,
-        "unseen": np.array([UNSEEN.index(one.unseen) for one in encoder.columns]),
+        "unseen": np.array([UNSEEN.index(one.policy) for one in encoder.columns]),
         "count_start": np.cumsum([0, *(categories + 1)]),
         "has_cuts": np.zeros(len(categories), dtype=np.int64),
         "pair_start": np.zeros(1, dtype=np.int64),

@@ -143,7 +143,7 @@ def _check_readable(name: str, column: Any, fitted: Any) -> None:
         return
     cells = [one for one in whole_cells(column).tolist() if one not in (None, "") and one == one]
     if fitted.kind in TIMES:
-        is_read = ~as_seconds(object_cells(cells), fitted.kind)[1]
+        is_read = ~as_seconds(Factored.of(cells), fitted.kind)[1]
     else:
         is_read = np.array([not isinstance(cell, str) for cell in cells], dtype=bool)
     if cells and not is_read.any():

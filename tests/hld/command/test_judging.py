@@ -257,7 +257,7 @@ def test_the_file_is_the_summary_that_the_library_makes(run, folder):
     )
     found = hld.BatchSummary.from_json((folder / "sums.json").read_text())
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12)
-    assert (found.num_rows, found.model, found.table.extra) == (400, expected.model, ())
+    assert (found.num_rows, found.model, found.extra) == (400, expected.model, ())
 
 
 def test_several_files_are_one_batch_in_any_order(run, folder):

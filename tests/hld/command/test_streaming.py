@@ -43,7 +43,7 @@ def test_monitor_names_columns_that_are_not_there(run, folder):
     with pytest.warns(UserWarning, match="standard input: column") as said:
         _, out, _ = run("monitor", "model.hld", stdin=calm.replace("visits", "visit", 1))
     assert [str(one.message) for one in said] == [
-        "standard input: column 'visits' is not there: all of its cells count as missing",
+        "standard input: column 'visits' is not there: all cells count as missing",
         "standard input: column 'visit' was not in training: ignored",
     ]
     for line in out.splitlines():

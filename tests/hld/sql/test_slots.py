@@ -226,7 +226,7 @@ def test_rare_levels_and_unseen_ones_that_are_treated_otherwise_are_refused():
     with pytest.raises(
         ValueError, match="column 'x' has rare levels, and unseen ones are to be treated otherwise"
     ):
-        counted_column(replace(column, unseen="missing"))
+        counted_column(replace(column, policy="missing"))
 
 
 def test_edges_outside_the_years_of_databases_are_refused():
