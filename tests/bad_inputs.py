@@ -286,8 +286,7 @@ OWN = {
         "second": ("rows", ["None", "[]", "[0, 1]", "[['a', 'b']]"]),
     },
     "hld.baselines.median_bandwidth": {"rows": ("rows", ["None", "[]", "[['a', 'b']]"])},
-    "hld.gchi2.prepare": LAW | {"noncentralities": UNKNOWN},
-    **{f"hld.gchi2.{name}": LAW for name in ("cdf", "sf", "logsf", "sf_with_error")},
+    **{f"hld.gchi2.{name}": LAW for name in ("prepare", "cdf", "sf", "logsf", "sf_with_error")},
     "hld.gchi2.isf": LAW,
     "hld.gchi2.ppf": LAW,
     "hld.plots.images": {

@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Evidence, Floats, Ints, check_choice
-from pcircuit.circuit import Circuit, Mixture, check_circuit, plain
+from pcircuit.circuit import Circuit, Mixture, check_circuit, factors, plain
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import log_of, log_units, may_overflow
@@ -189,14 +189,13 @@ def upward(
             exponents.append(np.zeros(len(data), dtype=np.int64))
             continue
         row, check_sums = next(inner)
-        children = circuit.vtree.children(r).tolist()
-        factors = [shown[c][region.products[:, a]] for a, c in enumerate(children)]
-        plan = packed.rescale[row[FIRST_CHILD] :][: len(children)].tolist()
-        product, power, lost = _multiplied(factors, plan, limits)  # the product over the children
+        inside = factors(circuit, r, shown)
+        plan = packed.rescale[row[FIRST_CHILD] :][: len(inside)].tolist()
+        product, power, lost = _multiplied(inside, plan, limits)  # the product over the children
         products.append(product)
         weights = region.weights.astype(product.dtype, copy=False)
         shown.append(weights @ product)  # sum_p weights[k, p] * product p
-        exponents.append(power + sum(exponents[c] for c in children))
+        exponents.append(power + sum(exponents[c] for c in circuit.vtree.children(r)))
         suspect |= lost
         if check_sums:
             suspect |= shown[-1].min(axis=0) < 2.0**limits.lowest

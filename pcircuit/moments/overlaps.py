@@ -85,14 +85,13 @@ def input_overlaps(probs: Floats, q: Floats, rounding: Floats) -> Overlaps:
     Shapes: probs (B, K, C), q (B, K), rounding (B,).
     """
     mean, centred, excess = deviations(probs, q, rounding)
-    pairs, pairs_excess, size = _pairs_of_inputs(probs, mean, centred, excess)
+    pairs, pairs_excess, _ = _pairs_of_inputs(probs, mean, centred, excess)
     moving, functions = np.asarray(centred.any(axis=2))[:, None], centred.swapaxes(1, 2)
     second, third, mean = probs @ probs.swapaxes(1, 2), pairs @ probs.swapaxes(1, 2), mean[:, None]
-    second_c = mean_zero_sums(probs, excess, np.abs(excess), functions)
-    third_c = mean_zero_sums(pairs, pairs_excess, size, functions)
     base, rounding = as_pairs(second[..., None]) * mean, rounding[:, None, None]
-    second_c = within(second_c, second - mean, rounding * (second + mean)) * moving
-    third_c = within(third_c, third - base, rounding * (third + base)) * moving
+    second_c = within(excess @ functions, second - mean, rounding * (second + mean)) * moving
+    third_c = within(pairs_excess @ functions, third - base, rounding * (third + base))
+    third_c *= moving
     exp2, second, second_c, mean = normalized(second, second_c, mean[:, 0])
     exp3, third, third_c = normalized(third, third_c)
     return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)

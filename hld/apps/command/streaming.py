@@ -72,9 +72,13 @@ def monitor(args: argparse.Namespace) -> int:
         differs = differs or _differences(absent, [name for name in extra if name != args.groups])
         result = watch.update_codes(codes, marks)
         if args.state is not None:
-            state = _saved(
-                watch, args.state, state
-            )  # before their line is told: a stream mostly ends by a signal
+            if _written(args.state) != state:
+                raise ValueError(
+                    f"--state {args.state} was written or removed by another program since this one read it: "
+                    "it is that of one stream, so give each a --state of its own"
+                )
+            watch.save(args.state)  # before the line is told: a stream mostly ends by a signal
+            state = _written(args.state)
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not (
             args.alarm_only or (args.groups is not None and number % (args.every or 1))
@@ -94,17 +98,6 @@ def _written(state: str | None) -> tuple[int, int] | None:
         return None
     found = os.stat(state)
     return found.st_ino, found.st_mtime_ns
-
-
-def _saved(watch: Any, state: str, before: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Keep a monitor, unless another process has done so since: the rows of the one or the other would be lost."""
-    if _written(state) != before:
-        raise ValueError(
-            f"--state {state} was written or removed by another program since this one read it: it is "
-            "that of one stream, so give each a --state of its own"
-        )
-    watch.save(state)
-    return _written(state)
 
 
 def _had_alarm(watch: Any, state: str) -> bool:

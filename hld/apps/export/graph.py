@@ -108,6 +108,8 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
         self._num_values = 0
         self.constants: list[Any] = []
         self._known: dict[tuple[Any, ...], Value] = {}
@@ -147,30 +149,31 @@ class Graph:
             self.constants.append(numpy_helper.from_array(array, name))
         return self._known[key]
 
+    def input(self, name: str, kind: str, shape: list[Any]) -> Value:
+        """A tensor that is given, of a type by its name in ONNX."""
+        self.inputs.append(_described(name, kind, shape))
+        return Value(self, name)
+
+    def output(self, name: str, value: Value, kind: str, shape: list[Any]) -> None:
+        """Give a tensor under a name."""
+        self.outputs.append(_described(name, kind, shape))
+        self.add("Identity", value, output=name)
+
     def joined(self, *parts: Any, axis: int = 0) -> Value:
         """Tensors one behind the other."""
         return self.add("Concat", *parts, axis=axis)
 
-    def model(
-        self,
-        inputs: list[tuple[str, str, list[Any]]],
-        outputs: list[tuple[str, str, list[Any]]],
-        description: str,
-    ) -> onnx.ModelProto:
-        """The whole as a model, checked; inputs and outputs are (name, dtype, shape)."""
+    def vector(self, *parts: Any) -> Value:
+        """Numbers and vectors as one vector."""
+        return self.joined(*(self.constant(one).shaped(-1) for one in parts))
+
+    def model(self, description: str) -> onnx.ModelProto:
+        """The whole as a model, checked."""
         import onnx
         from onnx import helper
 
-        into, out = (
-            [
-                helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), shape)
-                for name, kind, shape in values
-            ]
-            for values in (inputs, outputs)
-        )
-        graph = helper.make_graph(self.nodes, "hld", into, out, self.constants)
         model = helper.make_model(
-            graph,
+            helper.make_graph(self.nodes, "hld", self.inputs, self.outputs, self.constants),
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
             producer_name="hld",
@@ -178,6 +181,13 @@ class Graph:
         )
         onnx.checker.check_model(model, full_check=True)
         return model
+
+
+def _described(name: str, kind: str, shape: list[Any]) -> Any:
+    """The name, type and shape of a tensor."""
+    import onnx
+
+    return onnx.helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), shape)
 
 
 def select(condition: Any, one: Any, other: Any) -> Value:

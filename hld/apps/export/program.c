@@ -23,21 +23,34 @@ struct hld_result {
     double distances[HLD_METRICS], pvalues[HLD_METRICS];    /* of the metrics; p-values from HLD_LEAST_ROWS on */
 };
 
-/* Likelihoods of all nodes for one row: children come before their parents. */
+/* The units that a child of a region shows: those of a leaf, or the sums of an inner region. */
+static int hld_shown(const int *child)
+{
+    return child[0] ? HLD_LEAF_FIRST[child[4]] : HLD_INNER_FIRST[child[1]] + HLD_INNER[6 * child[1]];
+}
+
+/* Likelihoods of all nodes for one row: the leaves, then the inner regions, children before their parents. */
 static void hld_nodes(const int *code, double *node)
 {
-    for (int n = 0; n < HLD_NODES; n++) {
-        const int first = HLD_STARTS[n], end = HLD_STARTS[n + 1];
-        double value = HLD_KINDS[n] == 1 ? 1.0 : 0.0;
-        if (HLD_KINDS[n] == 0)
-            value = HLD_WEIGHTS[first + code[HLD_CHILDREN[first]]];
-        else if (HLD_KINDS[n] == 1)
-            for (int e = first; e < end; e++)
-                value *= node[HLD_CHILDREN[e]];
-        else
-            for (int e = first; e < end; e++)
-                value += HLD_WEIGHTS[e] * node[HLD_CHILDREN[e]];
-        node[n] = value;
+    for (int v = 0; v < HLD_COLUMNS; v++) {
+        const int size = HLD_CATEGORIES[v] + 1;
+        for (int e = HLD_TABLE_START[v], k = 0; e < HLD_TABLE_START[v + 1]; e += size, k++)
+            node[HLD_LEAF_FIRST[v] + k] = HLD_TABLES[e + code[v]];
+    }
+    for (int r = 0; r < HLD_NUM_INNER; r++) {
+        const int *inner = HLD_INNER + 6 * r, end = r + 1 < HLD_NUM_INNER ? inner[6 + 4] : HLD_NUM_WEIGHTS;
+        double *product = node + HLD_INNER_FIRST[r], *sum = product + inner[0];
+        for (int p = 0; p < inner[0]; p++)
+            product[p] = 1.0;
+        for (int k = 0; k < inner[1]; k++)
+            sum[k] = 0.0;
+        for (int a = 0; a < inner[2]; a++) {
+            const int *child = HLD_CHILD + 6 * (inner[3] + a);
+            for (int p = 0; p < inner[0]; p++)
+                product[p] *= node[hld_shown(child) + HLD_UNIT[child[2] + p]];
+        }
+        for (int e = inner[4]; e < end; e++)
+            sum[HLD_ROW[e]] += HLD_WEIGHTS[e] * product[HLD_COLUMN[e]];
     }
 }
 
@@ -359,12 +372,16 @@ static void hld_row(const struct hld_batch *batch, long t)
     for (int v = 0; v < HLD_COLUMNS; v++)
         whole[v] = code[v] < 0 ? 0 : code[v];
     hld_nodes(whole, batch->node);
-    for (int n = 0; n < HLD_NODES; n++) {
-        const int first = HLD_STARTS[n], end = HLD_KINDS[n] == 0 ? first : HLD_STARTS[n + 1];
-        unsigned char is_seen = HLD_KINDS[n] != 0 || code[HLD_CHILDREN[first]] >= 0;
-        for (int e = first; e < end; e++)
-            is_seen &= batch->is_seen[HLD_CHILDREN[e]];
-        batch->is_seen[n] = is_seen;
+    for (int v = 0; v < HLD_COLUMNS; v++)
+        for (int e = HLD_TABLE_START[v], k = 0; e < HLD_TABLE_START[v + 1]; e += HLD_CATEGORIES[v] + 1, k++)
+            batch->is_seen[HLD_LEAF_FIRST[v] + k] = code[v] >= 0;
+    for (int r = 0; r < HLD_NUM_INNER; r++) {
+        const int *inner = HLD_INNER + 6 * r;
+        unsigned char is_seen = 1;
+        for (int a = 0; a < inner[2]; a++)
+            is_seen &= batch->is_seen[hld_shown(HLD_CHILD + 6 * (inner[3] + a))];
+        for (int n = 0; n < inner[0] + inner[1]; n++)
+            batch->is_seen[HLD_INNER_FIRST[r] + n] = is_seen;
     }
 }
 

@@ -202,7 +202,7 @@ def put(*entries):
         (
             "kind",
             put(3, 1),
-            "the array `row_starts` has 11 entries, but the counts of the regions ask for 6",
+            "the array `weights` has 23 entries, but the counts of the regions ask for 26 and more",
         ),
         (
             "kind",
@@ -212,7 +212,7 @@ def put(*entries):
         (
             "num_units",
             put(0, 0),
-            "region 0 has 0 units and 3 columns, expected one or more of each",
+            "`probs` must be a non-empty two-dimensional array",
         ),
         (
             "num_units",
@@ -233,7 +233,7 @@ def put(*entries):
         ("num_units", put(3, 2**53), "the array `row_starts` has 11 entries, but the counts"),
         ("num_units", put(3, 2**63 - 1), "the array `num_units` reaches"),
         ("num_units", lambda a: np.r_[a, 1], "the array `num_units` has 10 entries, expected 9"),
-        ("num_columns", put(8, 0), "region 8 has 1 units and 0 columns"),
+        ("num_columns", put(8, 0), "`products` must be a non-empty (P, A) array of unit indices"),
         (
             "num_columns",
             put(8, 5),
@@ -242,7 +242,7 @@ def put(*entries):
         (
             "num_columns",
             put(8, 3),
-            "the array `columns` names a column that its region does not have",
+            "`weights` is not a well-formed sparse array: indices must be <",
         ),
         (
             "probs",
@@ -277,7 +277,7 @@ def put(*entries):
         ("columns", put(0, -1), "the array `columns` reaches from -1 to 5"),
         ("columns", put(0, 4, 1, 0), "the array `columns` must ascend within each row"),
         ("columns", put(1, 0), "the array `columns` must ascend within each row"),
-        ("columns", put(1, 5), "the array `columns` names a column that its region does not have"),
+        ("columns", put(1, 5), "`weights` is not a well-formed sparse array: indices must be <"),
         (
             "columns",
             lambda a: a[:-1],
@@ -286,23 +286,23 @@ def put(*entries):
         (
             "row_starts",
             put(0, 1),
-            "the array `row_starts` must begin with 0 and not descend, in each region",
+            "index pointer should start with 0",
         ),
         (
             "row_starts",
             put(1, 4),
-            "the array `row_starts` must begin with 0 and not descend, in each region",
+            "`weights` is not a well-formed sparse array: indptr must be a non-decreasing sequence",
         ),
         ("row_starts", put(4, 9, 10, 2), "the array `columns` must ascend within each row"),
         (
             "row_starts",
             put(4, 2**50),
-            "the array `columns` has 17 entries, but the counts of the regions ask",
+            "the array `weights` has 23 entries, but the counts of the regions ask for 1125899906842624",
         ),
         (
             "row_starts",
             put(4, 7),
-            "the array `columns` has 17 entries, but the counts of the regions ask for 16",
+            "the array `columns` must ascend within each row",
         ),
         ("row_starts", lambda a: a[:-1], "the array `row_starts` has 10 entries, but the counts"),
     ],
