@@ -301,7 +301,7 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     if not isinstance(arrays, Mapping):
         raise TypeError(f"`arrays` must be a dictionary of arrays, found {type(arrays).__name__}")
     check_names(arrays, ARRAYS, "the dict `arrays` of a circuit")
-    checked = {}
+    checked: dict[Any, Any] = {}
     for name, kinds in ARRAYS.items():
         array = np.asarray(arrays[name])
         # float16 and float32 would not do: their rows do not sum to one

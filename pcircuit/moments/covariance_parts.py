@@ -184,7 +184,7 @@ def _parts(
     plan: Plan,
     r: int,
     masses: tuple[Floats, Any],
-    own: tuple[Floats, ...],
+    own: tuple[Floats, Floats, Floats],
     tables: Overlaps | None,
     factors: tuple[Floats, ...],
 ) -> CovarianceParts:
