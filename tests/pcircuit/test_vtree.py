@@ -352,9 +352,7 @@ def test_bad_nested_lists(nested, message):
 
 @pytest.mark.parametrize("leaf", [0.0, "0", True, None, np.array([0, 1]), {0: 1}])
 def test_leaves_that_are_no_variables(leaf):
-    with pytest.raises(
-        TypeError, match="`nested` must be a whole number of at least 0, found"
-    ):
+    with pytest.raises(TypeError, match="`nested` must be a whole number of at least 0, found"):
         VTree.from_nested([1, leaf])
 
 
