@@ -19,7 +19,7 @@ from hld.answers.table_facts import (
 )
 from hld.detector.detector import HLDDetector, judge_rows, warn_of_several
 from hld.detector.estimator import check_fitted
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.testing.summaries.summing import RowSums, row_sums
 from hld.witnesses.result import HLDResult, with_quality
 from hld.witnesses.witnesses import witnesses_of

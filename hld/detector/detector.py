@@ -527,7 +527,7 @@ class HLDDetector(Estimator):
         Parameters
         ----------
         where : str
-            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.drawing`).
 
         Returns
         -------

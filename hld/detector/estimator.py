@@ -142,7 +142,7 @@ class Estimator:
         ----------
         num_samples : int
         where : str, optional
-            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.drawing`).
         rng : int or numpy.random.Generator, optional
 
         Returns

@@ -33,7 +33,7 @@ from hld.sql.slots import (
 from hld.sql.sources import one_line, reading, rows_as_tuples, table_of
 from hld.tables.factored import object_cells
 from hld.tables.schemas.columns import BINNED
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.tables.shown_names import listed
 from hld.witnesses.count_law import merged_codes
 
@@ -243,7 +243,7 @@ def _cells(column: Any, found: np.ndarray) -> tuple[int, ...]:
         last = int(found[-1]) + odd
         beyond = last
         new, missing = ((0, 0, last) if hasattr(column, "merged") else (last, 0, 0)), int(found[1])
-    if column.unseen == "refuse" and beyond:
+    if column.policy == "refuse" and beyond:
         raise ValueError(
             f"column {column.name!r} of the database holds {beyond} values that training did not show, "
             "which its schema refuses: correct them, or change the column's `policy`"

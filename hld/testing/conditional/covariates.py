@@ -46,7 +46,7 @@ import numpy as np
 import pcircuit
 from hld.features.row_scores import BINS
 from hld.tables.column_names import is_sequence
-from hld.tables.schemas.encoding import NEW
+from hld.tables.schemas.columns import NEW
 from hld.tables.shown_names import listed
 
 NUM_GROUPS = (

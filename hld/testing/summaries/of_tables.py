@@ -33,7 +33,7 @@ from hld.answers.table_facts import (
     quality_of,
     read_batch,
 )
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.tables.schemas.quality import DataQuality
 from hld.testing.summaries.summary import BatchSummary, check_summary, detector_fingerprint
 from hld.testing.summaries.summing import summarize_rows

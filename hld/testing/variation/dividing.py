@@ -27,8 +27,7 @@ import numpy as np
 from hld.answers.segments import group_numbers, split_off
 from hld.references.groups import split_groups
 from hld.references.stretches import FEWEST_ROWS as FEWEST_IN_TIME
-from hld.tables.factored import whole_cells
-from hld.tables.schemas.row_order import BY_CHANCE, never_decreases, order_by_chance
+from hld.tables.schemas.learn_schema import BY_CHANCE, never_decreases, order_by_chance
 from hld.tables.times import as_seconds, time_kind, time_texts
 
 FEWEST_ROWS = 4  # so that two are held out
@@ -110,7 +109,7 @@ def warn_of_clock(columns: Any) -> None:
     for name, values in zip(names, columns.arrays, strict=True):
         if time_kind(values) != "date":
             continue
-        seconds = _seconds(whole_cells(values))
+        seconds = _seconds(values)
         if not never_decreases(seconds):
             unordered.append(_unordered(name, seconds))
         elif order_by_chance(seconds) <= BY_CHANCE:  # the clock
@@ -121,7 +120,7 @@ def warn_of_clock(columns: Any) -> None:
         warnings.warn(said, UserWarning, stacklevel=5)
 
 
-def _seconds(values: np.ndarray) -> np.ndarray:
+def _seconds(values: Any) -> np.ndarray:
     """(N,) seconds of dates since the first: those since 1970 are doubles a quarter of a microsecond apart."""
     seconds = as_seconds(values, "date")[0]
     known = np.flatnonzero(~np.isnan(seconds))
