@@ -164,33 +164,24 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
     import ibis
 
     dtype = value.type()
+    if dtype.is_floating() or dtype.is_decimal():
+        return _span_branches(column.levels, value.cast("float64"))
     if dtype.is_numeric() or dtype.is_boolean():
-        if dtype.is_floating() or dtype.is_decimal():
-            return _span_branches(column.levels, value.cast("float64"))
-        literals = [
-            _number(level, *(dtype.bounds if dtype.is_integer() else (0, 1)))
-            for level in column.levels
-        ]
+        bounds = dtype.bounds if dtype.is_integer() else (0, 1)
+        literals = [_number(level, *bounds) for level in column.levels]
         value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value
     elif column.kind != "categorical":
         return None
     elif dtype.is_temporal():
         value = value.cast("timestamp") if dtype.is_date() else value
-        return [
-            (value == _literal(moment, dtype), code)
-            for moment, code in _moments(column.levels, dtype).items()
-        ]
+        literals = [_moment(level, dtype) for level in column.levels]
     else:
-        value = value.cast("string")
+        compared = _bytes if _backend(value) == "duckdb" else ibis.literal
+        value = _bytes(value.cast("string")) if compared is _bytes else value.cast("string")
         literals = [
-            level if isinstance(level, str) and "\0" not in level else None
+            compared(level) if isinstance(level, str) and "\0" not in level else None
             for level in column.levels
         ]
-        if _backend(value) == "duckdb":
-            value, literals = (
-                _bytes(value),
-                [None if level is None else _bytes(level) for level in literals],
-            )
     return [
         (value == literal, code) for code, literal in enumerate(literals) if literal is not None
     ]
@@ -254,23 +245,15 @@ def _number(level: Any, least: int, most: int) -> Any:
     )
 
 
-def _moments(levels: Any, dtype: Any) -> dict[Any, int]:
-    """The times of which levels are the text, and the positions of these."""
-    return {
-        moment: code
-        for code, level in enumerate(levels)
-        if (moment := _moment_of_text(level, dtype)) is not None and level == time_level(moment)
-    }
-
-
-def _moment_of_text(level: Any, dtype: Any) -> Any:
-    """The time of which a level is the text; None if it is not, or has a zone, which no text of a cell has."""
+def _moment(level: Any, dtype: Any) -> Any:
+    """The time of which a level is the text; None if it is of none, or has a zone, which no text of a cell has."""
     kind = datetime.time if dtype.is_time() else datetime.datetime
     try:
         found = kind.fromisoformat(level)
     except (TypeError, ValueError):
         return None
-    return found if found.tzinfo is None else None
+    is_text = found.tzinfo is None and level == time_level(found)
+    return _literal(found, dtype) if is_text else None
 
 
 def _time_marks(column: Any, dtype: Any) -> list[Any] | None:

@@ -149,17 +149,7 @@ def block_counts(
     """
     if pairs_are_products(categories, rows, columns):
         return _counts_by_product(data, categories, complete, weights, rows, columns)
-    first_i, first_j = starts(categories[rows]).tolist(), starts(categories[columns]).tolist()
-    counts = np.zeros((categories[rows].sum(), categories[columns].sum()))
-    for i, a in zip(rows.tolist(), first_i, strict=True):
-        for j, b in zip(columns.tolist(), first_j, strict=True):
-            if rows is columns and b < a:  # counted already
-                continue
-            table = pair_counts(data, categories, i, j, weights)
-            counts[a : a + len(table), b : b + table.shape[1]] = table
-            if rows is columns:
-                counts[b : b + table.shape[1], a : a + len(table)] = table.T
-    return counts
+    return np.block([[pair_counts(data, categories, i, j, weights) for j in columns] for i in rows])
 
 
 def pair_counts(
@@ -258,7 +248,8 @@ def _with_last_categories(kept: Floats, categories: Ints, complete: Bools) -> Fl
 
 # -- mutual information --------------------------------------------------------------------------------------
 
-MOST_BYTES = 2**27  # of tables of all threads
+MOST_BYTES = 2**28  # of tables of all threads
+BYTES_OF_BLOCK = 2**26  # of a matrix product
 FEW_ROWS = 16  # for each cell of a pair, from which the kernel is the slower one
 ROW_SECONDS, CELL_SECONDS = 6e-9, 3e-8  # of NumPy: for a row of a pair, and for a cell
 
@@ -276,36 +267,26 @@ def mutual_information(
     step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
     groups = variable_groups(categories)
     pairs = [(rows, columns) for g, rows in enumerate(groups) for columns in groups[g:]]
-    by_kernel = [
-        pair for pair in pairs if weights is None and _is_counted_singly(data, categories, *pair)
-    ]
-    rows_seconds = V**2 / 2 * len(data) * ROW_SECONDS
-    cells_seconds = float(categories.sum()) ** 2 / 2 * CELL_SECONDS
-    if by_kernel and in_numpy(rows_seconds + cells_seconds):
-        by_kernel = []
-    by_numpy = [pair for pair in pairs if not any(pair is other for other in by_kernel)]
+    row_seconds = V**2 / 2 * len(data) * ROW_SECONDS
+    cell_seconds = float(categories.sum()) ** 2 / 2 * CELL_SECONDS
+    has_kernel = weights is None and not in_numpy(row_seconds + cell_seconds)
     complete = complete_variables(data)
 
-    def counted(pair: tuple[Ints, Ints]) -> Floats:
+    def of_pair(pair: tuple[Ints, Ints]) -> Floats:
+        if has_kernel and _is_counted_singly(data, categories, *pair):
+            return _by_kernel(data, categories, pseudocount, step, *pair)
         counts = block_counts(data, categories, complete, weights, *pair)
         return information_of_block(
             counts, categories[pair[0]], categories[pair[1]], pseudocount, step
         )
 
-    def found_by_kernel(pair: tuple[Ints, Ints]) -> Floats:
-        return _by_kernel(data, categories, pseudocount, step, *pair)
-
     information = np.empty((V, V))
-    threads = min(count_jobs(None), MOST_BYTES // (4 * int(categories.max()) ** 2))
-    # matrix products have threads of their own
-    for some, function, n_jobs in (
-        (by_numpy, counted, 1),
-        (by_kernel, found_by_kernel, max(threads, 1)),
-    ):
-        with map_in_threads(function, some, n_jobs) as blocks:
-            for (rows, columns), block in zip(some, blocks, strict=True):
-                information[np.ix_(rows, columns)] = block
-                information[np.ix_(columns, rows)] = block.T
+    bytes_of_one = max(4 * int(categories.max()) ** 2, BYTES_OF_BLOCK)
+    threads = min(count_jobs(None), max(MOST_BYTES // bytes_of_one, 1))
+    with map_in_threads(of_pair, pairs, threads) as blocks:
+        for (rows, columns), block in zip(pairs, blocks, strict=True):
+            information[np.ix_(rows, columns)] = block
+            information[np.ix_(columns, rows)] = block.T
     return information
 
 

@@ -97,10 +97,8 @@ class Atoms(LeafFamily):
         return logs.T
 
     def log_bound(self) -> Floats:
-        """(K,) ln of the largest probability or density."""
-        with np.errstate(divide="ignore"):
-            rest = np.log(self.share) + self.rest.log_bound()
-            return np.maximum(np.log(self.heights.max(axis=1)), rest)
+        """(K,) ln of the largest density."""
+        return np.maximum(*self._tops())
 
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, A + 1 + S) flow of each atom, of the rest, and the statistics of the rest.
@@ -147,9 +145,7 @@ class Atoms(LeafFamily):
 
     def mode(self) -> Floats:
         """(K,) the atom, or the mode of the rest, with the larger probability or density."""
-        with np.errstate(divide="ignore"):
-            rest = np.log(self.share) + self.rest.log_bound()
-            atoms = np.log(self.heights.max(axis=1))
+        atoms, rest = self._tops()
         return np.where(atoms >= rest, self.values[self.probs.argmax(axis=1)], self.rest.mode())
 
     def interval(self, low: Any, high: Any) -> Floats:
@@ -222,6 +218,12 @@ class Atoms(LeafFamily):
         shares = (x[~np.isnan(x), None] == self.values).mean(axis=0)
         rest = Tailed.like(x, num_units, self.values)
         return Atoms(self.values, np.tile(shares, (num_units, 1)), rest, self.unit)
+
+    def _tops(self) -> tuple[Floats, Floats]:
+        """(K,) ln of the largest density of an atom, and of the rest."""
+        with np.errstate(divide="ignore"):
+            rest = np.log(self.share) + self.rest.log_bound()
+            return np.log(self.heights.max(axis=1)), rest
 
     def _places(self, x: Any) -> tuple[Ints, np.ndarray]:
         """(N,) number of the atom that x may be, and whether it is."""

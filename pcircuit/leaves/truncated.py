@@ -100,15 +100,12 @@ class Truncated(LeafFamily):
             inside = self.base.expectation(lambda x: g(x) * ((x > self.low) & (x <= self.high)))
             return inside / np.where(mass > 0, mass, 1.0)
         z, w = np.polynomial.legendre.leggauss(NODES)
-        low, high = self._ends()
-        result = np.empty(self.num_units)
-        for k in range(self.num_units):
-            edges = np.linspace(low[k], high[k], PANELS + 1)
-            half = np.diff(edges)[:, None] / 2
-            x = (edges[:-1, None] + half * (z + 1)).ravel()
-            density = np.exp(self.log_density(x)[:, k])
-            result[k] = (half * w).ravel() @ (density * np.asarray(g(x), dtype=float))
-        return result
+        edges = np.linspace(*self._ends(), PANELS + 1)
+        half = np.diff(edges, axis=0)[:, None] / 2
+        x = edges[:-1, None] + half * (z[:, None] + 1)  # panels, nodes, units
+        density = [self.log_density(own.ravel())[:, k] for k, own in enumerate(x.T)]
+        density = np.exp(density).reshape(x.T.shape).T
+        return (half * w[:, None] * density * np.asarray(g(x), dtype=float)).sum(axis=(0, 1))
 
     def _mass(self) -> Floats:
         """(K,) the probability of the interval."""

@@ -314,7 +314,7 @@ def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
             continue
         for c, units in child_units(circuit, r):
             unit[c] = units[choice.argmax()]
-    return state
+    return np.asarray(state)
 
 
 class _Bounded:

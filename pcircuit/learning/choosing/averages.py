@@ -389,12 +389,11 @@ def best_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     likelihoods = np.exp(logs - top)  # in units of the best model of each row
     weights = np.full(len(logs), 1 / len(logs))
     for _ in range(MOST_STEPS):
-        total = (weights[:, None] * likelihoods).sum(axis=0)
+        total = weights @ likelihoods
         gradient = (likelihoods / total).mean(axis=1)
         if gradient.max() - 1 <= tolerance:
             break
         weights = weights * gradient
-    total = (weights[:, None] * likelihoods).sum(axis=0)
     return weights / weights.sum(), float((np.log(total) + top).mean())
 
 

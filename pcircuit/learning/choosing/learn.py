@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Seed, check_generator
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture
 from pcircuit.evidence import float_table
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
@@ -173,8 +173,7 @@ def learn(
             best, several, logs = learned_densities(
                 table, held, leaves, search, generator, n_jobs, noted
             )
-        error = float(logs.std() / np.sqrt(max(len(logs) - 1, 1)))
-        return Learned(best, several, float(logs.mean()), error, tuple(trials))
+        return _learned(best, several, logs, trials)
     rows = _split(data, validation, num_categories, generator, n_jobs)
     fits = len(search.num_latents) + len(search.pseudocounts) - 1
     if search.num_trees > 1:  # about: cheap ones are more
@@ -200,9 +199,16 @@ def learn(
     judged = circuit if validation is None else last  # without the rows that judge
     logs = log_likelihood(judged if mixture is None else mixture, rows.held, n_jobs=n_jobs)
     _warn_of_impossible(logs)
+    return _learned(last, mixture, logs, trials)
+
+
+def _learned(
+    circuit: Circuit, mixture: Mixture | None, logs: Floats, trials: list[Trial]
+) -> Learned:
+    """The result, with what the model says of the rows that judge; shapes logs (n,)."""
     is_known = len(logs) > 1 and bool(np.isfinite(logs).all())
     error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if is_known else float("inf")
-    return Learned(last, mixture, float(logs.mean()), error, tuple(trials))
+    return Learned(circuit, mixture, float(logs.mean()), error, tuple(trials))
 
 
 def _split(

@@ -100,16 +100,6 @@ def test_counts_are_those_of_the_encoder(levels, cells, kind):
     assert counted(detector, cells, kind) == encoded(detector, cells)
 
 
-@pytest.mark.parametrize("kind", ["VARCHAR", "TIME", "INTEGER", "BOOLEAN"])
-def test_columns_of_dates_take_no_other_type(kind):
-    detector = fitted(
-        np.datetime64("2024-01-01", "us") + np.arange(60) * 7 % 60 * np.timedelta64(7, "h")
-    )
-    cell = {"VARCHAR": "noon", "TIME": HOURS[0], "INTEGER": 3, "BOOLEAN": True}[kind]
-    found = counted(detector, [cell, None], kind)
-    assert found == [0] * (len(found) - 1) + [2]  # all missing
-
-
 NUMBERS = {
     "numbers": np.random.default_rng(0).normal(size=60),
     "whole": np.arange(60) % 3,
