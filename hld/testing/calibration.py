@@ -16,7 +16,8 @@ import numpy as np
 
 from hld.features.linear_maps import LinearMap
 from hld.features.score_features import ScoreFeatures
-from hld.laws.named import NULLS, NullOptions, check_null_choice
+from hld.laws.named import NULLS, check_null_choice
+from hld.laws.null import NullOptions
 from hld.references.kept_rows import KeptRows, kept_rows
 from hld.references.reference import Reference
 from hld.references.rows import FROM_ROWS, REFERENCES
