@@ -201,7 +201,6 @@ OWN = {
         "weights": ("[[1.0]]", "numbers"),
     },
     "pcircuit.Circuit": {"regions": ("coins.regions", ["None", "[]", "coins.regions[:2]"])},
-    "pcircuit.EMSteps": {"rng": UNKNOWN} | EM,
     "pcircuit.Mixture": {
         "circuits": ("[coins]", ["None", "[]", "[None]"]),
         "weights": ("[1.0]", ["None", "[0.5, 0.5]", "[nan]", "['1']"]),

@@ -31,6 +31,7 @@ from pcircuit.io.archive import finite_array, saved_count, saved_number
 EPS = float(np.finfo(float).eps)
 MAPPED = 60  # multiplications for each coordinate that a map looks at
 BLOCK_ROWS = 4_096  # whose images are held at a time
+FEW = 2**18  # products held at a time: for few, importing SciPy's sparse arrays would take longer
 ORTHONORMAL = 1e-6  # the most by which scalar products of directions may be off
 
 
@@ -232,8 +233,8 @@ class SparseRows(LinearMap):
 
     def image(self, seen: np.ndarray) -> np.ndarray:
         """F z."""
-        if seen.ndim == 1:  # of one batch: SciPy's sparse arrays would take longer to import
-            return (self.coefficients * seen[self.index]).sum(axis=1)
+        if seen.size // self.size * self.index.size <= FEW:
+            return (self.coefficients * seen[..., self.index]).sum(axis=-1)
         return (self.matrix @ seen.T).T
 
     def transposed(self, images: np.ndarray) -> np.ndarray:

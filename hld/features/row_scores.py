@@ -31,7 +31,7 @@ import numpy as np
 
 import pcircuit
 from hld.features.odd_rows import ODDNESS, array_of_names, names_of_array, odd_edges
-from hld.tables.schemas.encoding import NEW
+from hld.tables.schemas.columns import NEW
 from pcircuit.io.archive import check_names, finite_array
 
 BINS = 66
