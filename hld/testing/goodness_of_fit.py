@@ -42,7 +42,8 @@ from hld.features.linear_maps import LinearMap
 from hld.features.row_vectors import RowVectors, check_rows, complete
 from hld.features.score_features import ScoreFeatures, score_features
 from hld.laws.drawn import MOST_RESAMPLES
-from hld.laws.named import NULLS, NullOptions, check_null_choice
+from hld.laws.named import NULLS, check_null_choice
+from hld.laws.null import NullOptions
 from hld.laws.ranks.confirmation import least_pvalue
 from hld.references.holes import HolePatterns
 from hld.references.kept_rows import KeptRows, kept_rows
