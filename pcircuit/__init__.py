@@ -41,7 +41,6 @@ if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of 
         chow_liu_tree as chow_liu_tree,
     )
     from pcircuit.learning.em import (
-        EMSteps as EMSteps,
         fit_em as fit_em,
         fit_mixture as fit_mixture,
         maximize as maximize,

@@ -133,7 +133,7 @@ def test_the_numpy_engine_never_imports_numba_and_agrees():
 
 
 KERNEL = """
-from pcircuit.kernels.engine import compile_kernel
+from pcircuit.kernels.jit import compile_kernel
 
 @compile_kernel
 def twice(x):

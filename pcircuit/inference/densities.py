@@ -38,9 +38,7 @@ T = TypeVar("T")
 TABLE_VALUES = (
     2**22
 )  # of the tables of a block: where rows are wide, fewer rows cost more than a cache brings
-LEAF_VALUES = (
-    2**13
-)  # of one variable: temporary arrays of 64 KB come from memory that was used before
+LEAF_VALUES = 2**16  # of one variable: fewer, and calls of NumPy take longer than what they do
 LEAST_ROWS, MOST_ROWS = 64, 4096  # of a block
 LOWEST_LOG = float(LEAST_DENSITY * np.log(2.0))
 

@@ -92,16 +92,18 @@ def kernel(function: Callable[..., Any], arrays: Sequence[Any] = (), *numbers: i
 def machine_code(function: Callable[..., Any], *, is_single: bool = False) -> Any:
     """`function`, maybe for values of float32, compiled or read from Numba's cache at its first use in a process."""
     key = function, is_single
-    if key not in _ready:
+    code = _ready.get(key)
+    if code is None:
         with compiling:
-            if key not in _ready:
+            code = _ready.get(key)  # another thread may have been first
+            if code is None:
                 started, name = time.perf_counter(), function.__name__
                 logger.info("kernel %s: compiling, or reading it from Numba's cache", name)
                 from pcircuit.kernels.jit import compiled
 
-                _ready[key] = compiled(function, is_single)
+                code = _ready[key] = compiled(function, is_single)
                 logger.info("kernel %s: ready after %.1f s", name, time.perf_counter() - started)
-    return _ready[key]
+    return code
 
 
 def warm_up(*, report: Callable[[str], object] | None = None) -> None:
@@ -145,13 +147,6 @@ def warm_up(*, report: Callable[[str], object] | None = None) -> None:
             report(words)
         for function in functions:
             machine_code(function)
-
-
-def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` compiled by Numba at its first call, for packages with kernels of their own; see `kernels.jit`."""
-    from pcircuit.kernels.jit import compile_kernel as compiled
-
-    return compiled(function)
 
 
 def _wait_for_compilers() -> None:

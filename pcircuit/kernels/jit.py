@@ -2,7 +2,8 @@
 
 Kernels are written over flat arrays and numbers, and compiled as C functions of pointers: an array of Numba is seven
 arguments, with shape, strides and an owner, and to call such a function from Python is a second one to compile.  The
-types follow from the names of the arguments (`ARRAYS`).  Nobody checks how long an array is, or of which type.
+types follow from the names of the arguments (`ARRAYS`).  Nobody checks how long an array is, or of which type.  Only
+operators, `range` and constants are known: Numba reads, types and lowers what it needs for them, and nothing else.
 
 Numba keeps machine code on disk where it finds a writable folder; a cache that cannot be read or written costs a
 compilation and never an exception.
@@ -22,10 +23,21 @@ try:
     import numba
     from llvmlite import ir
     from numba import types
+    from numba.core import typed_passes, untyped_passes
     from numba.core.caching import FunctionCache, NullCache
     from numba.core.ccallback import CFunc
-    from numba.core.typing import signature
-    from numba.core.typing.templates import AbstractTemplate, infer_global
+    from numba.core.compiler import CompilerBase
+    from numba.core.compiler_machinery import PassManager
+    from numba.core.cpu import CPUContext
+    from numba.core.registry import CPUTarget
+    from numba.core.runtime import rtsys
+    from numba.core.typing import BaseContext, signature
+    from numba.core.typing.templates import (
+        AbstractTemplate,
+        Registry,
+        builtin_registry,
+        infer_global,
+    )
     from numba.extending import lower_builtin
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -77,7 +89,7 @@ def compiled(function: Callable[..., Any], is_single: bool) -> Any:
         return function
     known = ARGUMENTS | SINGLE if is_single else ARGUMENTS
     kinds = [known.get(name, types.uint64) for name in inspect.signature(function).parameters]
-    kernel = _Kernel(function, (tuple(kinds), types.void), {}, OPTIONS)
+    kernel = _Kernel(function, (tuple(kinds), types.void), {}, OPTIONS, _Passes)
     kernel.enable_caching()
     kernel.compile()
     return ctypes.CFUNCTYPE(
@@ -107,8 +119,57 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return dispatcher
 
 
+class _Typing(BaseContext):
+    """Types of what Python does with numbers and pointers."""
+
+    def init(self):
+        plain = Registry()  # without attributes, most of which are of arrays
+        plain.functions, plain.globals = builtin_registry.functions, builtin_registry.globals
+        self.install_registry(plain)
+
+    def refresh(self):
+        """Nothing is added later."""
+
+
+class _Lowering(CPUContext):
+    """Machine code of the same: Numba's own context imports all that it can compile, and SciPy, in half a second."""
+
+    def load_additional_registries(self):
+        from numba.cpython import builtins, numbers, rangeobj, tupleobj  # noqa: F401
+
+        rtsys.initialize(self)
+
+
+class _Target(CPUTarget):
+    """The processor, with these two."""
+
+    typing_context = _Typing()
+    target_context = _Lowering(typing_context, "cpu")
+
+
+class _Passes(CompilerBase):
+    """What a plain loop needs of Numba's compiler: no rewriting, and one type for each name in a function."""
+
+    def define_pipelines(self):
+        passes = PassManager("kernels")
+        for one in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            typed_passes.NopythonTypeInference,
+            typed_passes.AnnotateTypes,
+            typed_passes.NativeLowering,
+            typed_passes.NoPythonBackend,
+        ):
+            passes.add_pass(one, "")
+        passes.finalize()
+        return [passes]
+
+
 class _Kernel(CFunc):
     """A C function with a cache that may fail."""
+
+    _targetdescr = _Target("cpu")
 
     def enable_caching(self):
         self._cache = _cache(self._pyfunc)

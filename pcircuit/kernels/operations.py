@@ -93,7 +93,8 @@ def run(
     for part in range(parts):
         for tile in range((rows + step - ONE) // step):
             done, shift = tile * step, tile * own
-            line[SIZE], line[ROWS] = min(step, rows - done), suspects + shift
+            size = rows - done
+            line[SIZE], line[ROWS] = size if size < step else step, suspects + shift
             for i in range(LINE * begin, LINE * ends[part], LINE):
                 kind = lines[i]
                 for j in range(ONE, FOUR):
@@ -114,8 +115,9 @@ def run(
 
 def look_up(values, bits, codes, numbers, offsets, line):
     """Inputs of n units, one code for each row; a first factor, whose step is 0, is not multiplied by ones."""
-    target, left, n, m = line[TARGET], line[LEFT], line[N], line[M]
-    w, x, y, size = line[W], line[X], line[Y], line[SIZE]
+    target, left, size = line[TARGET], line[LEFT], line[SIZE]
+    n, m = line[N], line[M]
+    w, x, y = line[W], line[X], line[Y]
     is_binary = m == BINARY and codes[y + HOLES] == 0
     for p in range(n):
         t = offsets[x + p]
@@ -162,8 +164,9 @@ def count(values, bits, codes, sums, offsets, line):
 
 def read(values, bits, codes, table, offsets, line):
     """Units into columns of a table, from row w on: neighbours in memory are written one after the other."""
-    left, right, n, m = line[LEFT], line[RIGHT], line[N], line[M]
-    w, x, y, size = line[W], line[X], line[Y], line[SIZE]
+    left, right, size = line[LEFT], line[RIGHT], line[SIZE]
+    n, m = line[N], line[M]
+    w, x, y = line[W], line[X], line[Y]
     row = w * m
     for b in range(size):
         factor = values[right + b]
@@ -174,8 +177,9 @@ def read(values, bits, codes, table, offsets, line):
 
 def multiply(values, bits, codes, numbers, offsets, line):
     """Units of a child multiplied in."""
-    target, left, right, n = line[TARGET], line[LEFT], line[RIGHT], line[N]
-    w, x, size = line[W], line[X], line[SIZE]
+    target, left, right = line[TARGET], line[LEFT], line[RIGHT]
+    n, size = line[N], line[SIZE]
+    w, x = line[W], line[X]
     for p in range(n):
         r = right + offsets[x + p]
         for b in range(size):
@@ -186,9 +190,11 @@ def multiply(values, bits, codes, numbers, offsets, line):
 
 def mix(values, bits, codes, numbers, offsets, line):
     """A matrix product over the units, n by m; what is left of four by four comes first, one by one."""
-    target, left, n, m = line[TARGET], line[LEFT], line[N], line[M]
-    w, x, y, size = line[W], line[X], line[Y], line[SIZE]
-    whole_n, whole_m, x2, x3 = n - n % FOUR, m - m % FOUR, TWO * x, THREE * x
+    target, left, size = line[TARGET], line[LEFT], line[SIZE]
+    n, m = line[N], line[M]
+    w, x, y = line[W], line[X], line[Y]
+    whole_n, whole_m = n - n % FOUR, m - m % FOUR
+    x2, x3 = TWO * x, THREE * x
     for k in range(n):
         t = target + k * S
         for b in range(size):
@@ -201,13 +207,17 @@ def mix(values, bits, codes, numbers, offsets, line):
         t = target + k * S
         for p in range(ZERO, whole_m, FOUR):
             f, i = left + p * S, w + k * x + p * y
-            a0, b0, c0, d0 = numbers[i], numbers[i + x], numbers[i + x2], numbers[i + x3]
+            a0, b0 = numbers[i], numbers[i + x]
+            c0, d0 = numbers[i + x2], numbers[i + x3]
             i += y
-            a1, b1, c1, d1 = numbers[i], numbers[i + x], numbers[i + x2], numbers[i + x3]
+            a1, b1 = numbers[i], numbers[i + x]
+            c1, d1 = numbers[i + x2], numbers[i + x3]
             i += y
-            a2, b2, c2, d2 = numbers[i], numbers[i + x], numbers[i + x2], numbers[i + x3]
+            a2, b2 = numbers[i], numbers[i + x]
+            c2, d2 = numbers[i + x2], numbers[i + x3]
             i += y
-            a3, b3, c3, d3 = numbers[i], numbers[i + x], numbers[i + x2], numbers[i + x3]
+            a3, b3 = numbers[i], numbers[i + x]
+            c3, d3 = numbers[i + x2], numbers[i + x3]
             for b in range(size):
                 f0, f1 = values[f + b], values[f + S + b]
                 f2, f3 = values[f + S2 + b], values[f + S3 + b]
@@ -219,9 +229,9 @@ def mix(values, bits, codes, numbers, offsets, line):
 
 def add(values, bits, codes, numbers, offsets, line):
     """Products with a sparse matrix; with ones, if right is not 0."""
-    target, left, right, n = line[TARGET], line[LEFT], line[RIGHT], line[N]
-    m, w, x, y = line[M], line[W], line[X], line[Y]
-    size = line[SIZE]
+    target, left, right = line[TARGET], line[LEFT], line[RIGHT]
+    n, m, size = line[N], line[M], line[SIZE]
+    w, x, y = line[W], line[X], line[Y]
     for k in range(n):
         for b in range(size):
             values[target + k * S + b] = 0.0
@@ -234,9 +244,10 @@ def add(values, bits, codes, numbers, offsets, line):
 
 def rescale(values, bits, codes, numbers, offsets, line):
     """The largest product of each row, then its power of two, stand in the first unit of the tile; m says how."""
-    target, left, n, m = line[TARGET], line[LEFT], line[N], line[M]
-    size, suspect = line[SIZE], line[ROWS]
-    is_risky, smallest, most = m in (RESCALE_RISKY, LIFT_RISKY), values[SMALLEST], values[UNITY]
+    target, left, n = line[TARGET], line[LEFT], line[N]
+    m, size, suspect = line[M], line[SIZE], line[ROWS]
+    is_risky = (m == RESCALE_RISKY) | (m == LIFT_RISKY)
+    smallest, most = values[SMALLEST], values[UNITY]
     risky_top, bit, bias = bits[RISKY_TOP], bits[BIT], bits[BIAS]
     for b in range(size):
         values[b] = 0.0
@@ -264,22 +275,25 @@ def rescale(values, bits, codes, numbers, offsets, line):
                 else:  # an upper bound, marked; one that outgrows the largest makes its row suspect
                     bits[suspect + b] |= f < -most
                     if is_small:
-                        f = max(min(f, -smallest), -most)
+                        f = f if f < -smallest else -smallest
+                        f = f if f > -most else -most
                 values[target + b] = f
         target += S
 
 
 def drop(values, bits, codes, numbers, offsets, line):
     """Marked products become zero."""
-    target, n, size, suspect = line[TARGET], line[N], line[SIZE], line[ROWS]
+    target, n = line[TARGET], line[N]
+    size, suspect = line[SIZE], line[ROWS]
     zero, negligible = values[NOWHERE], values[NEGLIGIBLE]
     for b in range(size):
         values[b], values[S + b] = zero, zero
     for _ in range(n):
         for b in range(size):
-            f = values[target + b]
-            values[b], values[S + b] = max(values[b], f), min(values[S + b], f)
-            values[target + b] = max(f, zero)
+            f, highest, lowest = values[target + b], values[b], values[S + b]
+            values[b] = f if f > highest else highest
+            values[S + b] = f if f < lowest else lowest
+            values[target + b] = f if f > zero else zero
         target += S
     for b in range(size):  # what is dropped might count after all
         bits[suspect + b] |= -values[S + b] > negligible * values[b]
@@ -287,7 +301,8 @@ def drop(values, bits, codes, numbers, offsets, line):
 
 def mark(values, bits, codes, numbers, offsets, line):
     """What may have lost a part to underflow."""
-    left, n, size, suspect = line[LEFT], line[N], line[SIZE], line[ROWS]
+    left, n = line[LEFT], line[N]
+    size, suspect = line[SIZE], line[ROWS]
     lowest = values[LOWEST]
     for _ in range(n):
         for b in range(size):
@@ -297,7 +312,8 @@ def mark(values, bits, codes, numbers, offsets, line):
 
 def divide(values, bits, codes, numbers, offsets, line):
     """Ratios of flows to values."""
-    target, left, right, n, size = line[TARGET], line[LEFT], line[RIGHT], line[N], line[SIZE]
+    target, left, right = line[TARGET], line[LEFT], line[RIGHT]
+    n, size = line[N], line[SIZE]
     zero = values[NOWHERE]
     for _ in range(n):
         for b in range(size):
@@ -310,7 +326,8 @@ def divide(values, bits, codes, numbers, offsets, line):
 
 def dot(values, bits, codes, sums, offsets, line):
     """Sums over the rows for every pair of units, two by four, and what is left one by one."""
-    left, right, n, m, w, size = line[LEFT], line[RIGHT], line[N], line[M], line[W], line[SIZE]
+    left, right, size = line[LEFT], line[RIGHT], line[SIZE]
+    n, m, w = line[N], line[M], line[W]
     whole_n, whole_m = n - n % TWO, m - m % FOUR
     zero = values[NOWHERE]
     for k in range(n):
@@ -323,8 +340,10 @@ def dot(values, bits, codes, sums, offsets, line):
                     r0, r1 = values[r + b], values[r + S + b]
                     r2, r3 = values[r + S2 + b], values[r + S3 + b]
                     f0, f1 = values[f + b], values[f + S + b]
-                    a0, a1, a2, a3 = a0 + f0 * r0, a1 + f0 * r1, a2 + f0 * r2, a3 + f0 * r3
-                    b0, b1, b2, b3 = b0 + f1 * r0, b1 + f1 * r1, b2 + f1 * r2, b3 + f1 * r3
+                    a0, a1 = a0 + f0 * r0, a1 + f0 * r1
+                    a2, a3 = a2 + f0 * r2, a3 + f0 * r3
+                    b0, b1 = b0 + f1 * r0, b1 + f1 * r1
+                    b2, b3 = b2 + f1 * r2, b3 + f1 * r3
                 sums[j] += a0
                 sums[j + ONE] += a1
                 sums[j + TWO] += a2
@@ -343,8 +362,9 @@ def dot(values, bits, codes, sums, offsets, line):
 
 def dots(values, bits, codes, sums, offsets, line):
     """The same for m listed pairs."""
-    left, right, m, w = line[LEFT], line[RIGHT], line[M], line[W]
-    x, y, size = line[X], line[Y], line[SIZE]
+    left, right, size = line[LEFT], line[RIGHT], line[SIZE]
+    m, w = line[M], line[W]
+    x, y = line[X], line[Y]
     for i in range(m):
         f, r, total = left + offsets[x + i], right + offsets[y + i], values[NOWHERE]
         for b in range(size):
@@ -354,14 +374,16 @@ def dots(values, bits, codes, sums, offsets, line):
 
 def enter(values, bits, codes, numbers, offsets, line):
     """Flow of the root."""
-    target, left, size, suspect = line[TARGET], line[LEFT], line[SIZE], line[ROWS]
+    target, left = line[TARGET], line[LEFT]
+    size, suspect = line[SIZE], line[ROWS]
     for b in range(size):
         values[target + b] = values[left + b] if bits[suspect + b] == 0 else 0.0
 
 
 def scale(values, bits, codes, numbers, offsets, line):
     """Powers in two factors: beyond their range every product is 0 anyway."""
-    target, left, right, n, size = line[TARGET], line[LEFT], line[RIGHT], line[N], line[SIZE]
+    target, left, right = line[TARGET], line[LEFT], line[RIGHT]
+    n, size = line[N], line[SIZE]
     bit, bias = bits[BIT], bits[BIAS]
     for b in range(size):
         bits[b] = 0
@@ -370,7 +392,8 @@ def scale(values, bits, codes, numbers, offsets, line):
             bits[b] += bits[right + b]
         right += S
     for b in range(size):
-        power = max(2 - 2 * bias, min(bits[b], 2 * bias))
+        power = bits[b] if bits[b] < 2 * bias else 2 * bias
+        power = power if power > 2 - 2 * bias else 2 - 2 * bias
         half = power >> 1
         bits[b], bits[S + b] = (bias + half) << bit, (bias + power - half) << bit
     for b in range(size):

@@ -23,20 +23,24 @@ def transpose(words, categories, turned, codes, wrong, variables, width, step, r
     """
     w1, w2, w3 = width, TWO * width, THREE * width
     for first in range(ZERO, rows, step):
-        size, tile = min(step, rows - first), first // step * FOUR * width
+        size, tile = rows - first, first // step * FOUR * width
+        size = size if size < step else step
         for j in range(width):
             w, t = first * width + j, (tile + FOUR * j) * S4
             for b in range((size + THREE) // FOUR):
-                x0, x1, x2, x3 = words[w], words[w + w1], words[w + w2], words[w + w3]
+                x0, x1 = words[w], words[w + w1]
+                x2, x3 = words[w + w2], words[w + w3]
                 y, z = ((x0 >> HALF) ^ x2) & LOWER_HALF, ((x1 >> HALF) ^ x3) & LOWER_HALF
-                x0, x1, x2, x3 = x0 ^ (y << HALF), x1 ^ (z << HALF), x2 ^ y, x3 ^ z
+                x0, x1 = x0 ^ (y << HALF), x1 ^ (z << HALF)
+                x2, x3 = x2 ^ y, x3 ^ z
                 y = ((x0 >> QUARTER) ^ x1) & LOWER_QUARTERS
                 z = ((x2 >> QUARTER) ^ x3) & LOWER_QUARTERS
                 turned[t + b], turned[t + S4 + b] = x0 ^ (y << QUARTER), x1 ^ y
                 turned[t + TWO * S4 + b], turned[t + THREE * S4 + b] = x2 ^ (z << QUARTER), x3 ^ z
                 w += FOUR * width
         for v in range(variables):
-            C, t, too_large, holes = categories[v], (tile + v) * S, False, False
+            C, t = categories[v], (tile + v) * S
+            too_large, holes = False, False
             for b in range(size):
                 x = codes[t + b]
                 is_missing = x == MISSING

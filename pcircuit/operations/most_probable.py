@@ -305,7 +305,7 @@ def _values(
 def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
     """The completion by the largest term of each sum: the most probable one if the circuit is deterministic."""
     choices, _ = _values(circuit, row, np.max)
-    state = row.copy()
+    state: np.ndarray = row.copy()
     unit = np.zeros(circuit.num_regions, dtype=np.int64)
     for r in range(len(circuit.regions) - 1, -1, -1):
         region, choice = circuit.regions[r], choices[r][unit[r]]
