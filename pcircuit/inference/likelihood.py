@@ -149,10 +149,13 @@ def log_likelihood(
         widest = max(region.num_nodes for region in circuit.regions)
         step = int(np.clip(NUMPY_VALUES // widest, 16, 4096))
         for start in range(0, len(rows), step):
-            part = result[start : start + step]
-            suspect = _root_of_block(circuit, packed, rows[start : start + step], part)
+            block, part = rows[start : start + step], result[start : start + step]
+            suspect = np.ones(len(block), dtype=bool)
+            if not may_overflow(circuit):
+                shown, _, exponents, suspect = upward(circuit, block, packed)
+                log_root(shown[-1][0], exponents[-1], part)
             if suspect.any():
-                part[suspect] = _again(circuit, packed, rows[start : start + step][suspect])
+                part[suspect] = _again(circuit, packed, block[suspect])
         return result
     chunks, free = cut_rows(circuit, len(rows)), free_work(circuit, "root_work")
     with map_in_threads(
@@ -278,15 +281,6 @@ def upward_seconds(circuit: Circuit, num_rows: int) -> float:
     """About what NumPy takes for one upward pass."""
     row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
     return numpy_seconds(circuit.num_regions, row, num_rows)
-
-
-def _root_of_block(circuit: Circuit, packed: Packed, data: Evidence, result: Floats) -> Bools:
-    """Fill `result` (n,) with the log-likelihoods of a block, in NumPy; returns which rows to do again."""
-    if may_overflow(circuit):
-        return np.ones(len(data), dtype=bool)
-    shown, _, exponents, suspect = upward(circuit, data, packed)
-    log_root(shown[-1][0], exponents[-1], result)
-    return suspect
 
 
 def _root_of_chunk(

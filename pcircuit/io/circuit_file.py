@@ -49,6 +49,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit.leaves
+from pcircuit.arguments import check_integers, check_numbers
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_mixture, plain
 from pcircuit.io.archive import (
     check_names,
@@ -300,7 +301,7 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     if not isinstance(arrays, Mapping):
         raise TypeError(f"`arrays` must be a dictionary of arrays, found {type(arrays).__name__}")
     check_names(arrays, ARRAYS, "the dict `arrays` of a circuit")
-    checked = {}
+    checked: dict[Any, Any] = {}
     for name, kinds in ARRAYS.items():
         array = np.asarray(arrays[name])
         # float16 and float32 would not do: their rows do not sum to one
@@ -314,14 +315,12 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
                 f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
                 f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}"
             )
-        lowest = -1 if name in ("parents", "variables") else 0
-        highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
-        if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN
-            raise ValueError(
-                f"the array `{name}` reaches from {array.min()} to {array.max()}, "
-                f"expected numbers from {lowest} to {highest}"
-            )
-        checked[name] = array.astype(np.int64 if kinds == INTEGERS else np.float64, copy=False)
+        if kinds == INTEGERS:
+            least = -1 if name in ("parents", "variables") else 0
+            expected = f"whole numbers from {least} to {LARGEST}"
+            checked[name] = check_integers(array, name, expected, least, LARGEST)
+        else:
+            checked[name] = check_numbers(array, name, "finite numbers of at least 0", least=0)
     return checked
 
 

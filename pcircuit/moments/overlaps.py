@@ -34,7 +34,6 @@ mean), true M3 = third * 2**exp3 (also third_c).
 The tables of B regions of equal shape are stacked (`moments.plan`), so that regions of few units share NumPy's calls.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,19 +58,6 @@ class Overlaps(NamedTuple):
     third_c: Floats  # (B, pairs, n + K); the first two indices are the symmetric ones
     exp2: Ints  # (B,)
     exp3: Ints  # (B,)
-
-
-@dataclass(frozen=True)
-class OwnColumns:
-    """The n selected units of a region, products before sums, as columns over the K units it shows.
-
-    With l_j = weight times likelihood and p_a, p_b units of the region:  d[a, j] = E_a[l_j - mu_j],
-    v[(a, b), j] * 2**exp2 = sum_x p_a p_b (l_j - mu_j),  covariance[i, j] = cov(l_i, l_j).
-    """
-
-    covariance: Floats  # (n, n)
-    d: Floats  # (K, n)
-    v: Floats  # (pairs, n)
 
 
 def scaled(values: Any, exponent: Any) -> Any:

@@ -113,34 +113,21 @@ def plan_of(detector: Any) -> Plan:
     images = max(len(one.matrix) for one in metrics)
     formed = images if len(known["covariance"]) else min(images, MOST_VECTORS)
     numbers = {
-        "columns": len(known["categories"]),
         "nodes": test.circuit.num_nodes,
-        "num_inner": len(known["inner_first"]),
-        "num_weights": len(known["weights"]),
-        "means": m,
-        "regions": len(known["first"]),
         "metrics": len(metrics),
         "train": test.num_train or 0,
         "least_rows": (getattr(null, "switch", 1) or 0) if laws else 0,
-        "draws": len(known["joint"]),
-        "sizes": len(known["size"]),
         "most_eigenvalues": max([1, *(len(one.arrays["eigenvalue"]) for one in metrics)]),
         "most_images": images,
         "square": formed**2,
         "most_vectors": MOST_VECTORS,
-        "has_covariance": int(len(known["covariance"]) > 0),
         "kept_rows": 0 if parts.kept is None else parts.kept.num_rows,
-        "per_kept": 0.0 if parts.kept is None else 1 / parts.kept.num_rows,
-        "kept_holes": int(parts.kept is not None and parts.kept.has_holes),
         "fewest": FEWEST,
         "most_scaled": MOST_SCALED,
         "asked_below": ASKED_BELOW,
         "drawn_resolved": DRAWN_RESOLVED,
         "counts": int(known["count_start"][-1]),
-        "events": len(known["event_column"]),
-        "edges": len(known["pair_start"]) - 1,
         "cells": int(known["pair_start"][-1]),
-        "has_new": int(len(known["kept_new"]) > 0),
         "trained": detector.schema_.trained[0] if len(known["train_missing"]) else 0,
         "missing_share": MISSING_SHARE,
         "new_share": NEW_SHARE,
@@ -155,9 +142,9 @@ def plan_of(detector: Any) -> Plan:
     carried = {
         "distance": numbers["least_rows"],
         "missing values": numbers["trained"],
-        "new values": numbers["has_new"],
-        "counts": numbers["events"],
-        "dependences": numbers["edges"],
+        "new values": len(known["kept_new"]),
+        "counts": len(known["event_column"]),
+        "dependences": len(known["edge"]),
     }
     witnesses = tuple(name for name, is_there in carried.items() if is_there)
     return Plan(detector.encoder_.columns, witnesses, numbers, known, metrics)
