@@ -73,9 +73,6 @@ def main():
     parser.add_argument(
         "--reference", default="auto", choices=("auto", "held-out", "training", "circuit")
     )
-    parser.add_argument(
-        "--metric", nargs="*", help="names of metrics; by default those of the detector"
-    )
     options = parser.parse_args()
     if options.quick:
         options.sources, options.rows, options.splits = ("lattice", "mixed"), (6, 60, 600), 20
@@ -116,10 +113,8 @@ def study(name, n, split, options) -> dict:
     if drawn is None:
         return {}
     table, pool = punched(drawn[:n], options.train_holes, False, rng), drawn[n:]
-    metric = options.metric if options.metric else "auto"
     detector = hld.HLDDetector(
         categorical=list(range(table.shape[1])),
-        metric=metric,
         rng=split,
         reference=options.reference,
         missingness=not options.values_only,

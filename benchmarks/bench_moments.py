@@ -23,99 +23,58 @@ import ctypes
 import functools
 import pathlib
 import time
-from typing import NamedTuple
 
 import numpy as np
 
 import hld
 import pcircuit
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
+from .grid_circuits import tree_circuit
 from .measure import markdown, median_time, show
 
-
-class Sizes(NamedTuple):
-    """What to measure: numbers of variables by number of latent states, and for the other two ways."""
-
-    variables: dict
-    dense: tuple
-    pairs: tuple
-
-
-FULL = Sizes(
-    {4: (100, 1_000, 10_000), 16: (100, 1_000), 64: (100, 1_000)},
-    (100, 200, 400, 800),
-    (4, 6, 8, 12),
-)
-QUICK = Sizes({4: (100, 1_000), 16: (30, 100), 64: (10, 30)}, (50, 100), (3, 4))
+VARIABLES = {4: (100, 1_000, 10_000), 16: (100, 1_000), 64: (100, 1_000)}  # by latent states
+DENSE, PAIRS = (100, 200, 400, 800), (4, 6, 8, 12)  # variables, for the other two ways
 TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
 
 
 def main():
-    """Parse the command line, measure and print."""
+    """Measure and print; `--quick` has small sizes only: some seconds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes only: some seconds")
-    options = parser.parse_args()
-    sizes = QUICK if options.quick else FULL
-    linear = linear_table(sizes)
-    others = comparison_table(sizes)
-    print_exponents(
-        {f"linear, {name}, K = {K}": times for (name, K), times in linear.items()} | others
-    )
-
-
-def linear_table(sizes: Sizes) -> dict:
-    """Print table 1; {(tree, K): {V: seconds}}."""
+    is_quick = parser.parse_args().quick
+    linear_moments(latent_tree_circuit("chain", 100, 4))  # imports
+    times = {}
     heads = ["tree", "V", "K", "nodes", "CPU seconds", "MB", "with tr(S^2)", "MB"]
     print(markdown(heads), end="")
-    linear_moments(latent_tree_circuit(np.arange(100) - 1, 4))  # imports
-    times = {}
-    for name, tree in TREES.items():
-        for K, numbers in sizes.variables.items():
-            for V in numbers:
-                circuit = latent_tree_circuit(tree(V), K)
+    for name in TREES:
+        for K, numbers in VARIABLES.items():
+            column = times[f"linear, {name}, K = {K}"] = {}
+            for V in (n for n in numbers if not is_quick or n * K <= 4_000):
+                circuit = latent_tree_circuit(name, V, K)
                 cells = []
                 for function in (hld.exact_moments, linear_moments)[: 1 + (K <= 16)]:
                     run = functools.partial(function, circuit)
-                    seconds = cpu_seconds(run)
-                    if not cells:
-                        times.setdefault((name, K), {})[V] = seconds
-                    cells += [f"{seconds:.4f}", peak_megabytes(run)]
+                    cells += [cpu_seconds(run), f"{peak_megabytes(run):.1f}"]
+                column[V] = cells[0]
                 show(name, f"{V:,}", K, f"{len(hld.select_nodes(circuit)):,}", *cells)
-    return times
-
-
-def comparison_table(sizes: Sizes) -> dict:
-    """Print table 2; {method: {V: seconds}}."""
-    heads = ["V", "K", "nodes", "linear, CPU s", "dense S", "ratio", "pairs", "ratio"]
+    heads = ["V", "K", "nodes", "way", "CPU seconds", "linear time", "ratio"]
     print("\n" + markdown(heads), end="")
-    times = {"dense S, chain, K = 4": {}, "pairs, chain, K = 4": {}}
-    dense_moments(latent_tree_circuit(TREES["chain"](40), 4))  # loads its kernels
-    for V in sorted({*sizes.pairs, *sizes.dense}):
-        circuit = latent_tree_circuit(TREES["chain"](V), 4)
-        expected = linear_moments(circuit)
-        fast = cpu_seconds(functools.partial(linear_moments, circuit))
-        cells = []
-        for column, function, finished in zip(
-            times.values(), (dense_moments, pair_moments), (sizes.dense, sizes.pairs), strict=True
-        ):
-            if V not in finished:
-                cells += ["", ""]
-                continue
-            start = time.process_time()
-            found = function(circuit)
-            column[V] = time.process_time() - start
-            np.testing.assert_allclose(found, expected, rtol=1e-9)  # the three ways must agree
-            cells += [f"{column[V]:.3f}", f"{column[V] / fast:,.0f}"]
-        show(V, 4, f"{len(hld.select_nodes(circuit)):,}", f"{fast:.5f}", *cells)
-    return times
-
-
-def print_exponents(times):
-    """Print the slope of log seconds against log V of each column."""
+    for way, function, numbers in (
+        ("dense S", dense_moments, DENSE),
+        ("pairs", pair_moments, PAIRS),
+    ):
+        column = times[f"{way}, chain, K = 4"] = {}
+        for V in numbers[: 2 if is_quick else None]:
+            circuit = latent_tree_circuit("chain", V, 4)
+            np.testing.assert_allclose(function(circuit), linear_moments(circuit), rtol=1e-9)
+            fast = cpu_seconds(functools.partial(linear_moments, circuit))
+            column[V] = cpu_seconds(functools.partial(function, circuit))
+            nodes = f"{len(hld.select_nodes(circuit)):,}"
+            show(V, 4, nodes, way, column[V], fast, f"{column[V] / fast:,.0f}")
     rows = [
         [name, min(column), max(column), f"{np.polyfit(*np.log([*column.items()]).T, 1)[0]:.2f}"]
         for name, column in times.items()
+        if len(column) > 1
     ]
     print("\n" + markdown(["CPU seconds of", "V from", "to", "exponent"], rows))
 
@@ -163,20 +122,10 @@ def pair_moments(circuit):
 # -- circuits and measuring --------------------------------------------------------------------------------------------
 
 
-def latent_tree_circuit(parent, num_latents) -> Circuit:
+def latent_tree_circuit(tree, num_variables, num_latents) -> pcircuit.Circuit:
     """A circuit in the shape of a Hidden Chow-Liu tree over binary variables, with random tables."""
-    rng = np.random.default_rng(0)
-    vtree = VTree.from_tree(parent)
-    inputs = rng.dirichlet(np.ones(2), (vtree.num_variables, num_latents))
-    weights = rng.dirichlet(np.ones(num_latents), (vtree.num_nodes, num_latents))
-    regions = []
-    for r, variable in enumerate(vtree.variables.tolist()):
-        if variable >= 0:
-            regions.append(InputRegion(variable, inputs[variable]))
-        else:
-            products = np.repeat(np.arange(num_latents)[:, None], len(vtree.children(r)), axis=1)
-            regions.append(InnerRegion(products, weights[r, :1] if r == vtree.root else weights[r]))
-    circuit = Circuit(vtree, regions)
+    parents, categories = TREES[tree](num_variables), np.full(num_variables, 2)
+    circuit = tree_circuit(parents, num_latents, categories)
     assert circuit.is_normalized  # checked once and kept: not part of what is measured
     return circuit
 
@@ -184,27 +133,22 @@ def latent_tree_circuit(parent, num_latents) -> Circuit:
 def cpu_seconds(function) -> float:
     """Median CPU seconds of three calls, after one that is not counted."""
     function()
-    return median_time(function, 3, clock=time.process_time)
+    return round(median_time(function, 3, clock=time.process_time), 4)
 
 
-def peak_megabytes(function) -> str:
-    """Growth of the resident memory during a call, at its highest; "-" where the system does not report it."""
-    status, clear = pathlib.Path("/proc/self/status"), pathlib.Path("/proc/self/clear_refs")
-    try:
-        ctypes.CDLL("libc.so.6").malloc_trim(0)  # gives back what earlier calls have freed
-        clear.write_text("5")  # resets the high-water mark
-    except (OSError, AttributeError):
-        return "-"
-    before = _status(status, "VmRSS")
+def peak_megabytes(function) -> float:
+    """Growth of the resident memory during a call, at its highest."""
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # gives back what earlier calls have freed
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
+    before = resident("VmRSS")
     function()
-    return f"{(_status(status, 'VmHWM') - before) / 1024:.1f}"
+    return resident("VmHWM") - before
 
 
-def _status(path, name) -> int:
-    """One entry of a Linux status file, kB."""
-    return next(
-        int(line.split()[1]) for line in path.read_text().splitlines() if line.startswith(name)
-    )
+def resident(name) -> float:
+    """Resident memory, MB: now ("VmRSS"), or at its highest ("VmHWM")."""
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
 
 
 if __name__ == "__main__":

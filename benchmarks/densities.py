@@ -6,8 +6,9 @@
     python -m benchmarks.densities speed          rows per CPU second of one thread, beside libcirkit and SPFlow
 
 Tables: covertype's ten quantitative columns, sensorless's 48 and adult's fourteen, eight of which are categories
-(`HLD_DATA`); breast cancer, diabetes, wine and digits of scikit-learn.  Half of the rows, at most 3,000, are to learn
-from, the others fresh.
+(`HLD_DATA`); breast cancer, diabetes, wine, digits and iris of scikit-learn; and any file of comma-separated values by
+its path (`.dat`: one without a head).  Of a file, rows with a missing value and columns of more than 50 words are left
+out, and words are categories.  Half of the rows, at most 3,000, are to learn from, the others fresh.
 
 One measure for all models.  A column whose values are multiples of a unit u, or categories with u = 1, is dequantised:
 to every number is added a uniform one from (-u/2, u/2), for all models the same.  What a model says of one value, be it
@@ -25,6 +26,7 @@ import time
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +46,7 @@ from .paper import datasets
 from .peers import best_rate
 
 MOST_ROWS, EPOCHS, NUM_LATENTS = 3_000, 100, 12
+MOST_WORDS = 50  # of a column of categories in a file
 MOST_CELLS = 500_000  # rows times columns for `speed`
 SETTINGS = ((50, 4), (50, 16), (500, 4), (2_000, 4))  # V, K
 TABLES = ("breast", "diabetes", "wine", "digits", "covertype", "sensorless", "adult")
@@ -52,16 +55,36 @@ SMALLEST_SPREAD = 1e-3  # of a leaf of a forest, in deviations of its column
 
 def load(name):
     """(N, V) numbers of a table in random order, and which columns are categories."""
-    if name in ("covertype", "sensorless", "adult"):
+    if name.endswith((".csv", ".dat")):
+        rows, are_categories = of_file(name)
+    elif name in ("covertype", "sensorless", "adult"):
         table = datasets.load_table(name)
         kept = table.is_numeric | (name == "adult")
         rows, are_categories = table.values[:, kept].astype(float), ~table.is_numeric[kept]
     else:
         loader = getattr(bundled, f"load_{'breast_cancer' if name == 'breast' else name}")
         rows = loader().data.astype(float)
-        rows = rows[:, rows.std(axis=0) > 0]
         are_categories = np.zeros(rows.shape[1], dtype=bool)
-    return rows[np.random.default_rng(0).permutation(len(rows))], are_categories
+    varies = rows.std(axis=0) > 0
+    order = np.random.default_rng(0).permutation(len(rows))
+    return rows[order][:, varies], are_categories[varies]
+
+
+def of_file(path):
+    """(N, V) numbers of a file, words by their place in the alphabet, and which columns are words."""
+    import pandas
+
+    head = None if path.endswith(".dat") else "infer"
+    frame = pandas.read_csv(
+        path, header=head, comment="@", skipinitialspace=True, na_values=["?", "<null>"]
+    ).dropna()
+    is_number = np.array([pandas.api.types.is_numeric_dtype(kind) for kind in frame.dtypes])
+    kept = is_number | (frame.nunique() <= MOST_WORDS).to_numpy()
+    columns = [
+        frame[name] if number else pandas.factorize(frame[name], sort=True)[0]
+        for name, number in zip(frame.columns[kept], is_number[kept], strict=True)
+    ]
+    return np.column_stack(columns).astype(float), ~is_number[kept]
 
 
 class Parts(NamedTuple):
@@ -238,7 +261,11 @@ def nats(names, models, num_trees):
     print(markdown(["table", "V, n", *models]), end="")
     for name in names:
         parts = split(*load(name))._replace(num_trees=num_trees)
-        print(f"| {name} | {parts.train.shape[1]}, {len(parts.train)} |", end="", flush=True)
+        print(
+            f"| {Path(name).stem} | {parts.train.shape[1]}, {len(parts.train)} |",
+            end="",
+            flush=True,
+        )
         for model in models:
             found = MODELS[model](parts).mean() + np.log(parts.std).sum()
             print(f" {found:.2f} |", end="", flush=True)
@@ -320,11 +347,16 @@ def times(circuit, rows):
     """CPU seconds of an evaluation, of filling its leaf tables, and of one and of five epochs of EM."""
     step = block_rows(circuit)
     circuit.log_likelihood(rows, n_jobs=1)  # compiled, and with memory to work in
+
+    def fill():
+        for start in range(0, len(rows), step):
+            at_rows(circuit, rows, slice(start, start + step))
+
     return [
         median_time(function, 5, clock=time.process_time)
         for function in (
             lambda: circuit.log_likelihood(rows, n_jobs=1),
-            lambda: [at_rows(circuit, rows, slice(i, i + step)) for i in range(0, len(rows), step)],
+            fill,
             lambda: circuit.fit_em(rows, num_epochs=1, n_jobs=1),
             lambda: circuit.fit_em(rows, num_epochs=5, n_jobs=1),
         )

@@ -21,6 +21,7 @@ import hld
 from .measure import markdown, show
 
 ROOT = pathlib.Path(hld.__file__).resolve().parents[1]
+ROWS, EPOCHS = 400, 10
 PACKAGES = tuple(str(ROOT / name) + "/" for name in ("hld", "pcircuit"))
 
 
@@ -75,21 +76,19 @@ def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.module_visits", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("--rows", type=int, default=400)
-    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--files", action="store_true")
     asked = parser.parse_args(arguments)
     rng = np.random.default_rng(0)
-    table, batch = mixed_table(asked.rows, rng), mixed_table(50, rng)
+    table, batch = mixed_table(ROWS, rng), mixed_table(50, rng)
     hld.HLDDetector(num_epochs=1).fit(table).test(
         batch
     )  # so that nothing is imported or compiled in between
     with Trace() as fit:
-        detector = hld.HLDDetector(num_epochs=asked.epochs).fit(table)
+        detector = hld.HLDDetector(num_epochs=EPOCHS).fit(table)
     with Trace() as test:
         detector.test(batch)
     print(
-        f"{asked.rows} rows of {table.shape[1]} columns, {asked.epochs} epochs, a batch of {len(batch)} rows\n"
+        f"{ROWS} rows of {table.shape[1]} columns, {EPOCHS} epochs, a batch of {len(batch)} rows\n"
     )
     heads = ["files", "visits of `fit`", "files", "visits of `test`"]
     print(markdown(["file" if asked.files else "room", *heads]), end="")

@@ -1,6 +1,6 @@
 """Two months of a shop's orders as people have them: does the command line find the six bad days of the second?
 
-    python -m benchmarks.orders [--seed 0] [--table shop] [--folder FOLDER]
+    python -m benchmarks.orders [--seed 0] [--table shop]
 
 The table has 21 columns and 30,000 rows: dates, running numbers, identifiers, money and weights as text, rare levels,
 holes, a free text.  The first month is learned.  Each day of the second is tested in five ways:
@@ -183,11 +183,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--table", choices=("shop", "rides"), default="shop")
-    parser.add_argument("--folder", type=pathlib.Path)
-    parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        compare(options, options.folder or pathlib.Path(scratch))
+        compare(options, pathlib.Path(scratch))
 
 
 def compare(options: argparse.Namespace, folder: pathlib.Path) -> None:
@@ -199,11 +197,9 @@ def compare(options: argparse.Namespace, folder: pathlib.Path) -> None:
     table[is_first].to_csv(first, index=False)
     table[~is_first].to_csv(second, index=False)
     print("bad days:", ", ".join(f"{one} ({why})" for one, why in sorted(bad.items())))
-    ways: list[tuple[str, list[str]]] = [("defaults", [])]
-    for name, words in ways:  # which grows by what the first fit advises
-        _, output, errors, seconds = run("fit", first, "-o", model, *words)
-        if options.verbose:
-            print(errors, output, sep="\n")
+    ways = [("groups", ["--groups", day]), ("time", ["--order", "time"]), ("defaults", [])]
+    for name, words in ways:  # which grows by what the fit with defaults advises
+        _, _, errors, seconds = run("fit", first, "-o", model, *words)
         status, called, more = by_day(model, second, day)
         show(name, called, bad, f"status {status}, fit {seconds:.1f} s, test {more:.1f} s")
         if name == "defaults":
@@ -214,12 +210,6 @@ def compare(options: argparse.Namespace, folder: pathlib.Path) -> None:
             quiet = "none" if not len(before) or stream(model, before) is None else "a false one"
             print(f"{'monitor':<12} first bad day {min(bad)}: {when}; in the days before: {quiet}")
             ways += [(" ".join(one), one) for one in advised(errors)]
-    for name, words in (("groups", ("--groups", day)), ("time", ("--order", "time"))):
-        _, output, errors, seconds = run("fit", first, "-o", model, *words)
-        if options.verbose:
-            print(errors, output, sep="\n")
-        status, called, more = by_day(model, second, day)
-        show(name, called, bad, f"status {status}, fit {seconds:.1f} s, test {more:.1f} s")
 
 
 if __name__ == "__main__":

@@ -68,7 +68,9 @@ __all__ = [
     "InputRegion",
     "Mixture",
     "StructureError",
+    "child_units",
     "derived",
+    "factors",
     "with_regions",
 ]
 T = TypeVar("T")
@@ -328,6 +330,17 @@ def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
             f"`pcircuit.normalize({name})` makes it one"
         )
     return circuit
+
+
+def child_units(circuit: Circuit, r: int) -> list[tuple[int, Ints]]:
+    """The children of inner region r, each with the unit (P,) of it that the products take."""
+    region: Any = circuit.regions[r]
+    return list(zip(circuit.vtree.children(r).tolist(), region.products.T, strict=True))
+
+
+def factors(circuit: Circuit, r: int, values: Any) -> list[Any]:
+    """Per child of inner region r what its units have, (K, ...) in `values` by region, for the products: (P, ...)."""
+    return [values[c][units] for c, units in child_units(circuit, r)]
 
 
 def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:

@@ -26,14 +26,15 @@ from pcircuit.arguments import (
     Evidence,
     Floats,
     Ints,
+    as_array,
     at,
     check_integers,
     check_numbers,
     first,
     is_listing,
     is_real,
+    memory_for,
     shown,
-    without_masks,
 )
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.regions import LeafError
@@ -41,11 +42,9 @@ from pcircuit.regions import LeafError
 MISSING = -1
 LARGEST = 1e150  # of a number: sums of squares stay finite
 MOST_WEIGHT = 1e100  # of a row: sums and squares of weights stay finite
-ENCODED = ": `fit_encoder` of hld makes categories of other tables"
-FLOATS = "expected whole numbers (categories 0, 1, ...), and NaN or -1 for missing values" + ENCODED
-OBJECTS = (
-    "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 for missing values"
-    + ENCODED
+WHOLE = (
+    "expected whole numbers (categories 0, 1, ...), and NaN, None or -1 for missing values: "
+    "`fit_encoder` of hld makes categories of other tables"
 )
 
 
@@ -60,19 +59,19 @@ def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> 
     return table
 
 
-def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np.int64]:
-    """(V,) evidence of one row, as a fresh array, after the checks of `check_evidence`."""
+def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[Any]:
+    """(V,) evidence of one row, int64 or float64, as a fresh array, after the checks of `checked`."""
     check_circuit(circuit)
-    if not circuit.is_categorical:
-        given: Any = _plain_row(circuit, row, name)
-        values: Any = check_values(circuit, np.asarray(without_masks(given))[None], name)
-        return np.asarray(values[0])
-    array = integer_entries(_plain_row(circuit, row, name), name)
+    given: Any = _plain_row(circuit, row, name)
+    array = as_array(
+        given[0] if given is not row else row, name, f"one row of {circuit.num_variables} values"
+    )
     if array.ndim != 1:
         raise ValueError(
-            f"`{name}` must be one row of {circuit.num_variables} categories, found shape {array.shape}"
+            f"`{name}` must be one row of {circuit.num_variables} values, found shape {array.shape}"
         )
-    return np.array(check_evidence(circuit, array[None], name=name)[0], dtype=np.int64)
+    table = checked(circuit, array[None], name)
+    return np.array(table[0], dtype=np.int64 if circuit.is_categorical else np.float64)
 
 
 def checked(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
@@ -101,20 +100,20 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
             f"variable {v} has leaves of the family {type(circuit.inputs[v].leaves).__name__}, and this query is "
             "for tables of categories only"
         )
-    if isinstance(data, Mapping):
-        data = [_plain_row(circuit, data, name)]
-    array = integer_entries(data, name)
-    if array.ndim != 2 or array.shape[1] != circuit.num_variables:
-        hint = (
-            f": give one row as {name}[None, :]"
-            if array.ndim == 1 and len(array) == circuit.num_variables
-            else ""
-        )
+    entries = integer_entries(_plain_row(circuit, data, name), name)
+    table: Evidence = _with_columns(circuit, entries, name)
+    return table
+
+
+def _with_columns(circuit: Circuit, table: Any, name: str) -> Any:
+    """The table (N, V), refused unless it has a column for each variable."""
+    V = circuit.num_variables
+    if table.ndim != 2 or table.shape[1] != V:
+        hint = f": give one row as {name}[None, :]" if table.shape == (V,) else ""
         raise ValueError(
-            f"`{name}` must have shape (N, {circuit.num_variables}), one column per variable, "
-            f"found {array.shape}{hint}"
+            f"`{name}` must have shape (N, {V}), one column per variable, found {table.shape}{hint}"
         )
-    return array
+    return table
 
 
 def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Floats:
@@ -126,15 +125,9 @@ def check_values(circuit: Circuit, data: ArrayLike, name: str = "data") -> Float
     Shapes: data (N, V) -> (N, V).
     """
     check_circuit(circuit)
-    if isinstance(data, Mapping):
-        data = [_plain_row(circuit, data, name)]
     expected = f"numbers, and NaN for missing values, of shape (N, {circuit.num_variables})"
-    table = _float_entries(data, name, expected)
-    if table.ndim != 2 or table.shape[1] != circuit.num_variables:
-        hint = (
-            f": give one row as {name}[None, :]" if table.shape == (circuit.num_variables,) else ""
-        )
-        raise ValueError(f"`{name}` must be {expected}, found {table.shape}{hint}")
+    entries = _float_entries(_plain_row(circuit, data, name), name, expected)
+    table: Floats = _with_columns(circuit, entries, name)
     _refuse_large(table, name)
     coded = np.flatnonzero(circuit.num_categories)
     if len(coded):
@@ -177,28 +170,24 @@ def _codes_as_floats(circuit: Circuit, table: Floats, coded: Ints, name: str) ->
     return codes
 
 
-def _float_entries(data: object, name: str, expected: str) -> Floats:
+def _float_entries(data: Any, name: str, expected: str) -> Floats:
     """`data` as a new array of float64, NaN where it is missing."""
-    data = without_masks(data.toarray() if hasattr(data, "tocsr") else data)  # type: ignore[attr-defined]
-    try:
-        array = np.asarray(data)
-    except ValueError:
-        raise ValueError(f"`{name}` must be {expected}, found rows of different lengths") from None
+    array = as_array(data.toarray() if hasattr(data, "tocsr") else data, name, expected)
     if array.dtype.kind in "biuf":
         return np.array(array, dtype=np.float64)
     if array.dtype.kind != "O" and array.size:
         raise TypeError(f"`{name}` must be {expected}, found {array.dtype}: encode it first")
     table = np.empty(array.shape)
     for place, entry in np.ndenumerate(array):
-        is_missing = entry is None or type(entry).__name__ in ("NAType", "NaTType")
-        if not is_missing and not is_real(entry) and not isinstance(entry, np.bool_):
+        is_hole = _is_hole(entry)
+        if not is_hole and not is_real(entry) and not isinstance(entry, np.bool_):
             raise TypeError(f"`{name}` holds {shown(entry)}{at(place)}, expected {expected}")
-        table[place] = np.nan if is_missing else entry
+        table[place] = np.nan if is_hole else entry
     return table
 
 
 def _plain_row(circuit: Circuit, row: Any, name: str) -> Any:
-    """The list of V entries that a mapping of variables to categories stands for; anything else as it is."""
+    """The table of one row that a mapping of variables to categories stands for; anything else as it is."""
     if not isinstance(row, Mapping):
         return row
     V = circuit.num_variables
@@ -212,7 +201,7 @@ def _plain_row(circuit: Circuit, row: Any, name: str) -> Any:
                 "of `condition` and `log_probability`"
             )
         entries[v] = category
-    return entries
+    return [entries]
 
 
 def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:
@@ -237,13 +226,7 @@ def integer_entries(data: object, name: str = "data") -> Evidence:
     """`data` as an array of integers in the machine's byte order, -1 where missing; of any shape."""
     if hasattr(data, "tocsr"):
         return _of_sparse(data, name)
-    data = without_masks(data)
-    try:
-        array = np.asarray(data)
-    except ValueError:
-        raise ValueError(
-            f"`{name}` must have shape (N, V), found rows of different lengths"
-        ) from None
+    array = as_array(data, name, "a table of categories of shape (N, V)")
     kind = array.dtype.kind
     if kind in "iu":
         return _native(array, name)
@@ -269,27 +252,15 @@ def row_weights(weights: ArrayLike | None, num_rows: int) -> Floats:
 
 def _of_sparse(data: Any, name: str) -> Evidence:
     """A sparse table of SciPy, filled up with zeros: one byte an entry where the categories allow."""
-    table = data.tocsr()
-    if table is data:
-        table = table.copy()
+    table = data.tocsr(copy=True)
     table.sum_duplicates()
     stored = integer_entries(table.data, name)
     lowest, highest = int(stored.min(initial=0)), int(stored.max(initial=0))
-    table.data = stored.astype(
-        next(
-            kind
-            for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int64)
-            if np.iinfo(kind).min <= lowest and highest <= np.iinfo(kind).max
-        )
-    )
-    try:
+    kind = np.min_scalar_type(min(lowest, -1 - highest) if lowest < 0 else highest)
+    table.data = stored.astype(kind)
+    size = table.shape[0] * table.shape[1] * kind.itemsize
+    with memory_for(f"the sparse `{name}`, filled up with zeros,", size, "give fewer rows"):
         return np.asarray(table.toarray())
-    except MemoryError:
-        size = table.shape[0] * table.shape[1] * table.dtype.itemsize
-        raise MemoryError(
-            f"`{name}` is sparse and takes {size} bytes when filled up with zeros: give fewer rows at a "
-            "time"
-        ) from None
 
 
 def _native(array: NDArray[Any], name: str) -> Evidence:
@@ -315,7 +286,7 @@ def _whole(array: NDArray[Any], name: str) -> Ints:
     wrong = ~(is_missing | ((array == np.floor(array)) & (np.abs(array) < 2.0**63)))
     if wrong.any():
         place = first(wrong)
-        raise ValueError(f"`{name}` holds {array[place]}{at(place)}, {FLOATS}")
+        raise ValueError(f"`{name}` holds {array[place]}{at(place)}, {WHOLE}")
     return np.where(is_missing, array.dtype.type(MISSING), array).astype(np.int64)
 
 
@@ -323,24 +294,17 @@ def _of_objects(array: NDArray[Any], name: str) -> Ints:
     """Python objects as integers: whole numbers, and what marks a missing value."""
     codes = np.empty(array.shape, dtype=np.int64)
     for place, entry in np.ndenumerate(array):
-        code = _code_of_object(entry)
-        if code is None:
-            wrong = ValueError if is_real(entry) else TypeError
-            raise wrong(f"`{name}` holds {shown(entry)}{at(place)}, {OBJECTS}")
-        codes[place] = code
+        number: Any = -1 if _is_hole(entry) else entry
+        is_number = is_real(number) or isinstance(number, np.bool_)
+        if not (is_number and -(2**63) <= number < 2**63 and int(number) == number):
+            wrong = ValueError if is_number else TypeError
+            raise wrong(f"`{name}` holds {shown(entry)}{at(place)}, {WHOLE}")
+        codes[place] = int(number)
     return codes
 
 
-def _code_of_object(entry: object) -> int | None:
-    """-1 for what marks a missing value, None for what is neither that nor a whole number of 64 bits."""
+def _is_hole(entry: object) -> bool:
+    """Whether a Python object marks a missing value: None, NaN, NaT, pandas.NA."""
     if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
-        return MISSING
-    if isinstance(entry, (np.datetime64, np.timedelta64)):
-        return MISSING if np.isnat(entry) else None
-    if not is_real(entry) and not isinstance(entry, np.bool_):
-        return None
-    if entry != entry:
-        return MISSING
-    number: Any = entry
-    is_whole = -(2**63) <= number < 2**63 and int(number) == number
-    return int(number) if is_whole else None
+        return True
+    return isinstance(entry, (float, np.generic)) and bool(entry != entry)

@@ -201,7 +201,6 @@ OWN = {
         "weights": ("[[1.0]]", "numbers"),
     },
     "pcircuit.Circuit": {"regions": ("coins.regions", ["None", "[]", "coins.regions[:2]"])},
-    "pcircuit.EMSteps": {"rng": UNKNOWN} | EM,
     "pcircuit.Mixture": {
         "circuits": ("[coins]", ["None", "[]", "[None]"]),
         "weights": ("[1.0]", ["None", "[0.5, 0.5]", "[nan]", "['1']"]),
@@ -287,8 +286,7 @@ OWN = {
         "second": ("rows", ["None", "[]", "[0, 1]", "[['a', 'b']]"]),
     },
     "hld.baselines.median_bandwidth": {"rows": ("rows", ["None", "[]", "[['a', 'b']]"])},
-    "hld.gchi2.prepare": LAW | {"noncentralities": UNKNOWN},
-    **{f"hld.gchi2.{name}": LAW for name in ("cdf", "sf", "logsf", "sf_with_error")},
+    **{f"hld.gchi2.{name}": LAW for name in ("prepare", "cdf", "sf", "logsf", "sf_with_error")},
     "hld.gchi2.isf": LAW,
     "hld.gchi2.ppf": LAW,
     "hld.plots.images": {

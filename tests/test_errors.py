@@ -31,7 +31,7 @@ READERS = (
     "hld/answers/profile.py",
     "hld/tables/values.py",
     "hld/testing/summaries/",
-    "hld/testing/conditional/contents.py",
+    "hld/testing/conditional/conditional_test.py",
     "hld/references/group_statistics.py",
     "hld/references/groups.py",
     "hld/references/stretches.py",

@@ -10,7 +10,6 @@ from scipy.stats import binom
 import hld
 import pcircuit
 from benchmarks.paper import (
-    kernels,
     methods,
     models,
     settings,
@@ -38,19 +37,12 @@ def circuit():
     return zoo.circuits()["hclt_like"]
 
 
-def one_hot(rows, num_categories):
-    """One coordinate for each category of each column."""
-    return np.concatenate(
-        [rows[:, v, None] == np.arange(count) for v, count in enumerate(num_categories)], axis=1
-    )
-
-
 @pytest.mark.parametrize("encoding", ["one-hot", "codes"])
 def test_kernels_of_many_trials_are_those_of_one(circuit, encoding):
     rows = pcircuit.sample(circuit, 300, rng=0).astype(np.uint8)
-    vectors = (one_hot(rows, circuit.num_categories) if encoding == "one-hot" else rows).astype(
-        float
-    )
+    vectors = (
+        methods.one_hot(rows, circuit.num_categories) if encoding == "one-hot" else rows
+    ).astype(float)
     batches = methods.MMDBatches(rows[:150], rows[150:], circuit.num_categories, encoding, [0])
     rng = np.random.default_rng(1)
     reference, index = rng.integers(0, 150, (6, 9)), rng.integers(0, 150, (6, 9))
@@ -69,7 +61,7 @@ def test_kernels_of_many_trials_are_those_of_one(circuit, encoding):
         int(np.sum((1 + (null[None] >= expected[:, None]).sum(axis=1)) / 100 <= a)) for a in alphas
     ]
     assert outcome.null is null
-    single = kernels.mean_kernels(
+    single = methods.mean_kernels(
         batches.reference, reference, batches.reference, reference, batches.gamma
     )
     exact = [
@@ -79,13 +71,8 @@ def test_kernels_of_many_trials_are_those_of_one(circuit, encoding):
         ).mean()
         for a in reference
     ]
-    if encoding == "one-hot":
-        np.testing.assert_allclose(single, exact, rtol=1e-12)
-        np.testing.assert_allclose(outcome.statistics, expected, rtol=1e-9)
-        return
-    # single precision: errors of gamma d^2 are at most eps times the largest term of the product, times 3 terms
-    size = -batches.gamma * 4 * (batches.reference**2).sum(axis=1).max()
-    np.testing.assert_allclose(single, exact, rtol=10 * np.finfo(np.float32).eps * max(1.0, size))
+    np.testing.assert_allclose(single, exact, rtol=1e-12)
+    np.testing.assert_allclose(outcome.statistics, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def table(rng, number, shift=0.0, holes=0.0, level=0.0, permuted=False):
 def heard(detector, batch):
     """P-values of the library: of what is exported together, and of each witness (NaN: nothing to compare)."""
     result = detector.test(batch)
-    alone = detector.test_(detector.encoder_.check(batch)[0])
+    alone = detector.test_(detector.encoder_.encode_counting(batch)[0])
     quality = result.data_quality
     beside = (
         quality.missingness,

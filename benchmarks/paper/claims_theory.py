@@ -8,10 +8,7 @@ from .claims import FAILS, HOLDS, NOT_DONE, PARTLY, Claim, judged
 from .findings import span
 
 THEORY, DISTANCES = "tests/test_paper_theory.py", "tests/hld/vectors/test_distances.py"
-MOMENTS, LOCALIZATION = (
-    "tests/pcircuit/moments/test_moments.py",
-    "tests/hld/results/test_localization.py",
-)
+LOCALIZATION = "tests/hld/results/test_localization.py"
 
 
 def shown(file, *names) -> str:

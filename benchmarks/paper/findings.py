@@ -4,6 +4,7 @@
 circuits, and their means go over data sets; detection rates belong to pairs, and theirs go over pairs.
 """
 
+import functools
 import pathlib
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ MAIN_CIRCUIT = "hclt-4"
 OVER = {"model": "datasets", "data": "datasets", "ood": "pairs"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Findings:
     """The results of a study, of its variants by name, and those with a pseudocount per step of mini-batch EM."""
 
@@ -33,7 +34,7 @@ class Findings:
             tuple(store.read_group(f"{group}-step", folder)),
         )
 
-    @property
+    @functools.cached_property
     def smoothed(self) -> "Findings":
         """Those with a pseudocount per step, to be asked in the same way."""
         return Findings(list(self.step_results))
@@ -49,6 +50,7 @@ class Findings:
             and id_class in (None, result["id_class"])
         ]
 
+    @functools.cache  # noqa: B019 - of few instances, asked again and again
     def mean(self, dataset, kind, method, T, alpha=0.05, over=None) -> Mean | None:
         """Mean rate of a data set; None where nothing was measured."""
         return mean_rate(self.of(dataset), kind, method, T, alpha, over or OVER[kind])

@@ -23,14 +23,10 @@ from hld.baselines.peers import median_bandwidth, rejection_threshold
 from hld.witnesses.metrics.maps import RIDGE
 
 from .errors import Outcome, above_ties
-from .kernels import mean_kernels, median_difference, pack_rows
 from .settings import NODE_SETS
 from .spectra import redundancy, spectrum
 
-BANDWIDTH_ROWS, CODE_BANDWIDTH_ROWS = (
-    10_000,
-    1000,
-)  # differing columns are counted, distances of numbers held
+BANDWIDTH_ROWS = 2_000
 MAX_FULL_SPECTRUM, NUM_LEADING = 1500, 128  # nodes, eigenvalues
 INDEX_BLOCK = 4_000_000  # indices drawn at a time
 SCALARS = {"RootLL": "log_likelihood", "TDI": "log_std", "TDI variation": "variation"}
@@ -147,23 +143,22 @@ class ScalarNulls:
 
 
 class MMDBatches:
-    """Reference batches with their mean kernels, and sorted null statistics, for each T."""
+    """Reference batches with their mean kernels, and sorted null statistics, for each T.
+
+    Rows are vectors with one coordinate for each category of each column ("one-hot"), or category codes as numbers.
+    """
 
     def __init__(self, reference_codes, null_codes, num_categories, encoding, seed):
         self.seed = seed
         if encoding not in ("codes", "one-hot"):
             raise ValueError(f"`mmd_rows` must be 'codes' or 'one-hot', found {encoding!r}")
-        if (
-            encoding == "one-hot" or max(num_categories) == 2
-        ):  # the same kernel for rows of zeros and ones
-            self.rows = lambda codes: pack_rows(codes, num_categories)
-            self.gamma = -0.5 / median_difference(self.rows(reference_codes[:BANDWIDTH_ROWS]))
+        if encoding == "one-hot":
+            self.rows = lambda codes: one_hot(codes, num_categories)
         else:
-            sample = reference_codes[:CODE_BANDWIDTH_ROWS].astype(np.float64)
-            shift = sample.mean(axis=0)  # distances do not change, rounding errors do
+            shift = reference_codes.mean(axis=0)  # distances do not change, rounding errors do
             self.rows = lambda codes: codes - shift
-            self.gamma = -0.5 / median_bandwidth(sample) ** 2
         self.reference, self.null_rows = self.rows(reference_codes), self.rows(null_codes)
+        self.gamma = -0.5 / median_bandwidth(self.reference[:BANDWIDTH_ROWS]) ** 2
         self.kept: dict = {}
         self.drawn: dict = {}
 
@@ -194,6 +189,22 @@ class MMDBatches:
             - 2 * mean_kernels(self.reference, reference_index, rows, index, self.gamma)
         )
         return compare(statistics, self.null(T, null_trials), alphas)
+
+
+def one_hot(codes, num_categories) -> np.ndarray:
+    """(N, sum of the numbers of categories) uint8: one coordinate for each category of each column."""
+    columns = [codes[:, v, None] == np.arange(count) for v, count in enumerate(num_categories)]
+    return np.concatenate(columns, axis=1).astype(np.uint8)
+
+
+def mean_kernels(first, first_index, second, second_index, gamma) -> np.ndarray:
+    """(trials,) mean of exp(gamma |x - y|^2) over all pairs of rows of two batches, for indices (trials, T)."""
+    means = np.empty(len(first_index))
+    for trial, (left, right) in enumerate(zip(first_index, second_index, strict=True)):
+        x, y = first[left].astype(np.float64), second[right].astype(np.float64)
+        squares = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2 * x @ y.T
+        means[trial] = np.exp(gamma * squares).mean()
+    return means
 
 
 def null_law(moments):

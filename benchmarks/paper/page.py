@@ -335,25 +335,6 @@ def _variants(findings, names) -> dict:
     return found
 
 
-def cost(findings) -> str:
-    """CPU seconds by part of the study."""
-    parts = {
-        "tabular circuits, 21 pairs, T to 2500": findings.of("tabular"),
-        "MNIST 7 x 7, 90 pairs": findings.of("mnist7"),
-        "MNIST 28 x 28, 90 pairs": findings.of("mnist28"),
-        "sweep circuits": [r for r in findings.results if r["architecture"] != "hclt-4"],
-        "variants": [r for results in findings.variants.values() for r in results],
-    }
-    rows = []
-    for name, results in parts.items():
-        if results:
-            seconds = sum(r["cpu_seconds"] for r in results)
-            wall = sum(sum(r["seconds"].values()) for r in results)
-            share = sum(r["seconds"].get("MMD", 0) for r in results) / wall
-            rows.append([f"{len(results)} {name}", f"{seconds:,.0f}", f"{share:.0%}"])
-    return markdown(["part", "CPU seconds", "MMD"], rows)
-
-
 BLOCKS = {
     "summary": lambda findings: summary_table(all_claims(findings)),
     "tabular": tabular,
@@ -362,7 +343,6 @@ BLOCKS = {
     "variants": variants,
     "pixels": pixels,
     "codes": codes,
-    "cost": cost,
     "mnist7": lambda findings: main_rows(findings, "mnist7", paper.METHODS),
     "mnist28": lambda findings: main_rows(
         findings, "mnist28", (*paper.METHODS, "HLD exact, 1+T/n")

@@ -1,28 +1,13 @@
 """The numbers that the paper prints, table by table, as printed.
 
 Mean and standard deviation alternate where the paper gives both.  The supplement's tables for single data sets, single
-pairs of digits and MNIST 28 x 28 are empty in the paper's source; what the text says of them is in `TEXT_ONLY`.
-
-    MAIN           {"tabular", "mnist7"}: {population: {T: {method: (mean, sd)}}} at alpha = 0.05
-    ALPHA          {(0.01 or 0.1, caption): the same} with the caption that the paper prints
-    ABLATION       {data set: {node set: (dim, {T: (mean, sd)})}}, "mean" without sd
-    CAPACITY, RAT  {architecture: (units, log-likelihood, {T: detection rate})}
+pairs of digits and MNIST 28 x 28 are empty in the paper's source; what the text says of them is in `
 """
 
 METHODS = ("HLD", "MMD", "RootLL", "Typicality", "TDI")
 ALPHA_METHODS = ("HLD", "MMD", "RootLL", "TDI", "Typicality")
 ABLATION_SIZES = (1, 10, 50, 100)
 SWEEP_SIZES = (10, 50, 100, 200)
-TEXT_ONLY = {  # (data set, population, T, method): value, from the running text
-    ("sensorless", "data", 1000, "HLD"): 0.351,
-    ("sensorless", "data", 1000, "MMD"): 1.00,
-    ("sensorless", "data", 1000, "Typicality"): 0.741,
-    ("connect4", "ood", 1000, "RootLL"): 0.34,
-    ("connect4", "ood", 1000, "Typicality"): 0.34,
-    ("connect4", "ood", 1000, "TDI"): 0.34,
-    ("connect4", "ood", 1000, "HLD"): 1.00,
-    ("mnist28", "data", 1000, "HLD"): 0.823,
-}
 
 
 def _with_sd(text, methods) -> dict:

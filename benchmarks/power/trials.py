@@ -22,7 +22,7 @@ from hld.answers.table_facts import batch_profile, held_of, quality_of, read_bat
 from hld.features.linear_maps import squared_distances
 from hld.features.score_features import score_features
 from hld.laws.auto import PILOT_ROWS
-from hld.laws.drawn import score_of
+from hld.laws.drawn import scores_of
 from hld.laws.joint import harmonic_mean
 from hld.laws.limit_law import limit_laws
 from hld.references.rows import row_reference
@@ -140,18 +140,16 @@ def study(name, options, done) -> list:
         axis=0
     )
     laws = zip(limit_laws(reference, metrics), spread.tolist(), strict=True)
-    score = score_of(
-        tuple(law.with_excess(one) for law, one in laws)
-    )  # so corrected for T, as the detector's are
+    corrected = tuple(law.with_excess(one) for law, one in laws)  # for T, as the detector's are
 
     def each(batches, T):
         """What is tested beside in each of B batches, and (B, q) scores of the metrics, one by one."""
         read = [read_batch(detector, batch) for batch in batches]
         quality = [quality_of(detector, one.report, one.absent, one.extra, held) for one in read]
         means = np.stack([reference.vectors.mean(one.codes) for one in read]) - reference.mean
-        scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[
-            :, : len(metrics)
-        ]
+        scores = scores_of(
+            corrected, squared_distances(metrics, means) / (1 + T / reference.num_rows), T
+        )[:, : len(metrics)]
         own = [batch_profile(detector, one.codes, one.marks) for one in read]
         beside = [
             {

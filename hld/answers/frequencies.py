@@ -70,7 +70,7 @@ def partition_pvalue(reference: np.ndarray, batch: np.ndarray) -> float:
 
     Shapes: reference, batch (K,).
     """
-    from scipy.special import chdtrc, chdtri
+    from statistics import NormalDist
 
     pooled, part = reference + batch, 0.5 if len(batch) > 2 else 1.0
     order = np.argsort(pooled, kind="stable")
@@ -84,9 +84,10 @@ def partition_pvalue(reference: np.ndarray, batch: np.ndarray) -> float:
         if variance > NEARLY_NORMAL:
             total += (j - mean) ** 2 / variance
         else:
-            total += float(chdtri(1, max(_two_sided(N, K, T, j, part), SMALLEST)))
+            tail = max(_two_sided(N, K, T, j, part), SMALLEST) / 2
+            total += NormalDist().inv_cdf(tail) ** 2
         N, T = N - K, T - j
-    return float(chdtrc(len(batch) - 1, total))
+    return upper_gamma((len(batch) - 1) / 2, total / 2)
 
 
 def _two_sided(N: int, K: int, T: int, j: int, part: float) -> float:

@@ -26,7 +26,7 @@ Columns that the segments determine say nothing of a shift, and are hidden, too.
   one is a shift;
 * or it ascends or descends from segment to segment in their order, without overlaps, of FEWEST segments and more: a
   time stamp, a running number;
-* or it is what is written of the segment's date, such as its month (`hld.tables.calendar`).
+* or it is what is written of the segment's date, such as its month (`hld.tables.derived`).
 """
 
 import contextlib
@@ -44,12 +44,11 @@ from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.column_shifts import level_texts
 from hld.answers.table_facts import batch_profile, cells_by_name, read_batch, with_evidence
 from hld.answers.words import effect_text, least_text, moved, p_text, what_moved
-from hld.tables.calendar import EPOCH, is_written_of
-from hld.tables.cells import TIME_TYPES, Columns, plain_value, read_table, unmasked
+from hld.tables.cells import TIME_TYPES, Columns, column_cells, plain_value, read_table
 from hld.tables.column_names import own_names
+from hld.tables.derived import EPOCH, is_written_of
 from hld.tables.factored import whole_cells
-from hld.tables.forms import exact_column
-from hld.tables.schemas.encoding import report_of
+from hld.tables.schemas.encoder import report_of
 from hld.tables.shown_names import in_one_line, listed, visible
 from hld.tables.times import in_iso, in_utc, is_missing, seconds_of_text, times_as_objects
 from pcircuit.arguments import check_choice, check_fraction
@@ -405,7 +404,9 @@ def split_off(
     Returns cells (N,).
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
-        by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else whole_cells(exact_column(by))
+        if hasattr(by, "__len__") and not isinstance(by, (list, tuple)):
+            with contextlib.suppress(ValueError):  # whose shape is refused below
+                by = whole_cells(column_cells(by))
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
             found = f"has shape {labels.shape}" if labels.ndim else f"is {reprlib.repr(by)}"

@@ -14,7 +14,7 @@ from hld.references.group_statistics import Cells, joined_cells
 from hld.tables.cells import objects_of, read_table
 from hld.tables.factored import whole_cells
 from hld.tables.schemas.counts import KeptValues
-from hld.tables.schemas.encoding import numbers_in
+from hld.tables.schemas.encoder import numbers_in
 from hld.tables.schemas.quality import data_quality
 from hld.tables.schemas.schema import GROUPING
 from hld.tables.times import is_missing
@@ -22,8 +22,7 @@ from hld.tables.values import ValueTables, is_binned, value_tables
 
 if TYPE_CHECKING:
     from hld.tables.cells import Columns
-    from hld.tables.schemas.encoder import TableEncoder
-    from hld.tables.schemas.encoding import EncodingReport
+    from hld.tables.schemas.encoder import EncodingReport, TableEncoder
     from hld.tables.schemas.quality import DataQuality
 
 Result = TypeVar("Result")  # that of a test
@@ -60,8 +59,7 @@ def values_of(encoder: TableEncoder, columns: Columns, rows: Any = ...) -> Value
 def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
     """The arrays of a table by the names that the encoder has for them."""
     columns = encoder.read(columns)
-    names = columns.names if encoder.by_name or encoder.derived else None
-    return dict(zip(encoder.table_names if names is None else names, columns.arrays, strict=False))
+    return dict(zip(columns.names or (), columns.arrays, strict=True))
 
 
 def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:

@@ -28,10 +28,10 @@ from hld.dask.partitions import (
     num_rows_of,
     partitions_of,
     picked,
-    without_rows,
 )
 from hld.detector.detector import HLDDetector
 from pcircuit.arguments import check_generator, check_whole_number
+from pcircuit.learning.em import newest_share
 
 PIECE_ROWS = 50_000  # of the sample, for EM
 
@@ -90,7 +90,10 @@ def fit(
     sample_rows = check_whole_number(sample_rows, "sample_rows", 2)
     check_whole_number(partitions_per_step, "partitions_per_step", 1, none="all partitions")
     sizes, rng = num_rows_of(pieces), check_generator(detector.rng)
-    chosen = _chosen_rows(sizes, sample_rows, rng)
+    total = int(sizes.sum())
+    chosen = np.arange(total)  # positions of the sample in the whole table, in order
+    if total > sample_rows:
+        chosen = np.sort(rng.choice(total, size=sample_rows, replace=False, shuffle=False))
     sample, rest = _divided(pieces, sizes, chosen)
 
     def learner(
@@ -103,7 +106,7 @@ def fit(
             dask.delayed(codes[first : first + PIECE_ROWS])
             for first in range(0, len(codes), PIECE_ROWS)
         ]
-        parts += [dask.delayed(_codes)(shared, piece) for piece in rest]
+        parts += [shared.encode(piece)[0] for piece in rest]  # on the worker that holds it
         circuit, history = fit_flows(
             start,
             dask.persist(*parts),
@@ -112,7 +115,7 @@ def fit(
             per_step=partitions_per_step,
             rng=rng,
         )
-        return circuit, history, len(codes) + int(sizes.sum()) - len(sample)
+        return circuit, history, len(codes) + total - len(sample)
 
     return detector.fit(sample, learner=learner)
 
@@ -130,17 +133,22 @@ def fit_flows(
 
     Returns history (num_epochs + 1,).
     """
-    steps, number = pcircuit.EMSteps(batch_size=per_step), 0
-    history, average = [], None if steps.is_full else _expected_at_start(circuit, parts)
+    number, history, average = 0, [], None
+    if per_step is not None:  # flows that the circuit expects of as many rows drawn from itself
+        hidden = np.full((1, circuit.num_variables), -1)
+        of_one = pcircuit.expected_flows(circuit, hidden, n_jobs=1)
+        average = float(num_rows_of(parts).sum()) * of_one
     for _ in range(num_epochs):
         log = weight = 0.0
-        for some in _steps(parts, per_step, rng):
-            flows = _flows(circuit, some)
+        order = list(parts) if per_step is None else [parts[i] for i in rng.permutation(len(parts))]
+        size = per_step or len(order)
+        for first in range(0, len(order), size):
+            flows = _flows(circuit, order[first : first + size])
             log, weight = log + flows.log_likelihood, weight + flows.total_weight
             if not flows.total_weight:
                 continue  # partitions without rows
             if average is not None:  # of all rows, as these tell them: see `pcircuit.fit_em`
-                share, number = steps.share(number), number + 1
+                share, number = newest_share(number), number + 1
                 flows = average = (
                     1 - share
                 ) * average + share * average.total_weight / flows.total_weight * flows
@@ -150,67 +158,23 @@ def fit_flows(
     return circuit, np.array(history)
 
 
-def _expected_at_start(circuit: pcircuit.Circuit, parts: Any) -> pcircuit.Flows:
-    """The flows that a circuit expects of as many rows drawn from itself."""
-    of_one = pcircuit.expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
-    return float(num_rows_of(parts).sum()) * of_one
-
-
-def _steps(parts: Any, per_step: int | None, rng: Any) -> list[Any]:
-    """The parts of each step of an epoch."""
-    if per_step is None:
-        return [parts]
-    order = rng.permutation(len(parts)).tolist()
-    return [
-        [parts[i] for i in order[first : first + per_step]]
-        for first in range(0, len(order), per_step)
-    ]
-
-
 def _flows(circuit: pcircuit.Circuit, parts: Any) -> pcircuit.Flows:
-    """The flows of all parts, added in their order."""
+    """The flows of all parts, added in their order; one thread each, as Dask runs one task a thread."""
     dask = need_dask()
-    shared = dask.delayed(circuit, pure=False)
-    return computed_sum([dask.delayed(_flows_of_part)(shared, part) for part in parts])
-
-
-def _flows_of_part(circuit: pcircuit.Circuit, codes: np.ndarray) -> pcircuit.Flows:
-    """On the worker; one thread, as Dask runs one task a thread."""
-    return pcircuit.expected_flows(circuit, codes, n_jobs=1)
-
-
-def _codes(encoder: Any, piece: Any) -> np.ndarray:
-    """The codes of a partition, on the worker that holds it."""
-    return encoder.encode(piece)[0]
-
-
-def _chosen_rows(sizes: np.ndarray, sample_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions of the sample in the whole table, in order: all rows where these are few."""
-    total = int(sizes.sum())
-    if total <= sample_rows:
-        return np.arange(total)
-    return np.sort(rng.choice(total, size=sample_rows, replace=False, shuffle=False))
+    shared, flows = dask.delayed(circuit, pure=False), dask.delayed(pcircuit.expected_flows)
+    return computed_sum([flows(shared, part, n_jobs=1) for part in parts])
 
 
 def _divided(pieces: list[Any], sizes: np.ndarray, chosen: np.ndarray) -> tuple[Any, list[Any]]:
     """The sample in memory, and what is left of each partition, where it is."""
-    dask, ends = need_dask(), np.cumsum(sizes)
-    rows = [
-        chosen[(chosen >= end - size) & (chosen < end)] - (end - size)
-        for size, end in zip(sizes, ends, strict=True)
-    ]
-    sample = dask.compute(
-        *[
-            dask.delayed(picked)(piece, own)
-            for piece, own in zip(pieces, rows, strict=True)
-            if len(own)
-        ]
-    )
-    if not sample:
+    dask, starts = need_dask(), np.cumsum(sizes) - sizes
+    taken, rest = [], []
+    for piece, start, size in zip(pieces, starts, sizes, strict=True):
+        rows = chosen[(chosen >= start) & (chosen < start + size)] - start
+        if len(rows):
+            taken.append(dask.delayed(picked)(piece, rows))
+        if len(rows) < size:
+            rest.append(dask.delayed(picked)(piece, np.setdiff1d(np.arange(size), rows)))
+    if not taken:
         raise ValueError("`table` has no rows")
-    rest = [
-        dask.delayed(without_rows)(piece, own)
-        for piece, own, size in zip(pieces, rows, sizes, strict=True)
-        if len(own) < size
-    ]
-    return joined(list(sample)), rest
+    return joined(list(dask.compute(*taken))), rest

@@ -2,16 +2,15 @@
 
     T, sum_t L(x_t)
 
-and at most 20,000 rows are all that the test needs (`hld.testing.row_sums`), so a batch of any size costs one pass
-where its rows are.  With a summary (`testing.summaries`) no row travels, and p-values are somewhat larger.  Sums of
-doubles depend on their order in the last digits; the order here is always that of the partitions, whichever worker is
-first.
+and at most 20,000 rows are all that the test needs (`hld.testing.summaries.summing`), so a batch of any size costs one
+pass where its rows are.  With a summary no row travels, and p-values are somewhat larger.  Sums of doubles depend on
+their order in the last digits; the order here is always that of the partitions, whichever worker is first.
 """
 
-from typing import Any, cast
+from typing import Any
 
 from hld.dask.partitions import computed_sum, need_dask, partitions_of
-from hld.detector.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
+from hld.detector.chunks import check_detector, facts_of_chunks, judge_facts
 from hld.detector.detector import HLDDetector
 from hld.testing.summaries.summary import BatchSummary
 from hld.witnesses.result import HLDResult
@@ -57,7 +56,7 @@ def summarize(detector: HLDDetector, table: Any) -> BatchSummary:
     check_detector(detector)
     dask, pieces = need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
-    return computed_sum([dask.delayed(_summary)(shared, piece) for piece in pieces])
+    return computed_sum([dask.delayed(HLDDetector.summarize)(shared, piece) for piece in pieces])
 
 
 def judge(detector: HLDDetector, table: Any, alpha: float = 0.05) -> HLDResult:
@@ -107,18 +106,8 @@ def judge(detector: HLDDetector, table: Any, alpha: float = 0.05) -> HLDResult:
         )
     alpha, dask, pieces = check_fraction(alpha, "alpha"), need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
-    facts = [dask.delayed(_facts)(shared, piece, i) for i, piece in enumerate(pieces)]
-    whole = computed_sum(facts)
+    facts = dask.delayed(facts_of_chunks)
+    whole = computed_sum([facts(shared, [piece], i) for i, piece in enumerate(pieces)])
     if not whole.report.num_rows:
         raise ValueError("`table` has no rows: at least one is needed")
     return judge_facts(detector, whole, alpha)
-
-
-def _summary(detector: HLDDetector, piece: Any) -> BatchSummary:
-    """The sums of one partition, on the worker that holds it."""
-    return detector.summarize(piece)
-
-
-def _facts(detector: HLDDetector, piece: Any, part: int) -> ChunkFacts:
-    """What the test needs of one partition."""
-    return cast(ChunkFacts, facts_of_chunks(detector, [piece], part))

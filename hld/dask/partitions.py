@@ -44,27 +44,17 @@ def partitions_of(table: Any) -> list[Any]:
 def num_rows_of(pieces: list[Any]) -> np.ndarray:
     """(number of pieces,) rows of each, counted where they are."""
     dask = need_dask()
-    return np.array(
-        dask.compute(*[dask.delayed(_num_rows)(piece) for piece in pieces]), dtype=np.int64
-    )
+    sizes = dask.compute(*map(dask.delayed(_num_rows), pieces))
+    return np.array(sizes, dtype=np.int64)
 
 
 def computed_sum(parts: list[Any]) -> Any:
     """The sum of delayed parts in their order, eight neighbours at a time, so that no machine holds many."""
     dask = need_dask()
+    added = dask.delayed(functools.partial(functools.reduce, operator.add))
     while len(parts) > 1:
-        parts = [dask.delayed(_added)(parts[i : i + 8]) for i in range(0, len(parts), 8)]
+        parts = [added(parts[i : i + 8]) for i in range(0, len(parts), 8)]
     return dask.compute(parts[0])[0]
-
-
-def _added(parts: list[Any]) -> Any:
-    """The sum of a few."""
-    return functools.reduce(operator.add, parts)
-
-
-def without_rows(piece: Any, rows: np.ndarray) -> Any:
-    """A piece without some of its rows."""
-    return picked(piece, np.setdiff1d(np.arange(len(piece)), rows))
 
 
 def picked(piece: Any, rows: np.ndarray) -> Any:

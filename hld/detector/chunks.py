@@ -19,8 +19,8 @@ from hld.answers.table_facts import (
 )
 from hld.detector.detector import HLDDetector, judge_rows, warn_of_several
 from hld.detector.estimator import check_fitted
-from hld.tables.schemas.encoding import EncodingReport
-from hld.testing.row_sums import RowSums, row_sums
+from hld.tables.schemas.encoder import EncodingReport
+from hld.testing.summaries.summing import RowSums, row_sums
 from hld.witnesses.result import HLDResult, with_quality
 from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_fraction
@@ -78,7 +78,7 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
         )
     alpha = check_fraction(alpha, "alpha")
     if detector.judge_ is detector.test_:
-        facts = facts_of_chunks(detector, chunks)
+        facts = facts_of_chunks(detector, chunks, 0)
         if facts is not None:
             return judge_facts(detector, facts, alpha)
     else:  # which needs the rows together: their codes are held
@@ -118,9 +118,7 @@ class ChunkFacts:
         )
 
 
-def facts_of_chunks(
-    detector: HLDDetector, chunks: Iterable[Any], part: int = 0
-) -> ChunkFacts | None:
+def facts_of_chunks(detector: HLDDetector, chunks: Iterable[Any], part: int) -> ChunkFacts | None:
     """What a test needs of a part of the rows."""
     found: ChunkFacts | None = None
     rng = np.random.default_rng([0, 2, part])

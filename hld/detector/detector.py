@@ -32,16 +32,13 @@ from hld.answers.table_facts import (
 )
 from hld.detector.estimator import Estimator, check_fitted, sklearn_tags
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
-from hld.detector.learning import learn_detector
 from hld.detector.options import check_options
 from hld.tables.column_names import table_called
-from hld.tables.drawing import condition_probability
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.shown_names import listed
 from hld.testing.goodness_of_fit import HLDTest
-from hld.testing.planning.of_tables import planner_of
 from hld.testing.summaries.of_tables import facts_of, summarize_chunks
-from hld.testing.summaries.summary import BatchSummary, check_summary
+from hld.testing.summaries.summary import BatchSummary
 from hld.witnesses.result import HLDResult, with_quality
 from hld.witnesses.witnesses import witnesses_of
 from pcircuit.arguments import check_flag, check_fraction
@@ -274,6 +271,8 @@ class HLDDetector(Estimator):
         check_options(self.get_params())
         if learner is not None and not callable(learner):
             raise TypeError(f"`learner` must be a function, found {type(learner).__name__}")
+        from hld.detector.learning import learn_detector
+
         params = self.get_params()
         with shown_steps(check_flag(progress, "progress")) as show:
             return self._take_over(
@@ -429,7 +428,7 @@ class HLDDetector(Estimator):
         True
         """
         check_fitted(self)
-        return planner_of(self).power(alternative, T, alpha)
+        return self._planner().power(alternative, T, alpha)
 
     def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> Any:
         """Rows with which an alternative is found: see `hld.testing.planning.power`.
@@ -453,7 +452,7 @@ class HLDDetector(Estimator):
             If the detector is not fitted, or an argument is not usable.
         """
         check_fitted(self)
-        return planner_of(self).sample_size(alternative, power, alpha)
+        return self._planner().sample_size(alternative, power, alpha)
 
     def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
         """How much more frequent levels have to get: see `hld.testing.planning.power`.
@@ -477,7 +476,12 @@ class HLDDetector(Estimator):
             If the detector is not fitted, or an argument is not usable.
         """
         check_fitted(self)
-        return planner_of(self).detectable(T, power, alpha)
+        return self._planner().detectable(T, power, alpha)
+
+    def _planner(self) -> Any:
+        from hld.testing.planning.of_tables import planner_of  # with all that only plans need
+
+        return planner_of(self)
 
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.
@@ -523,7 +527,7 @@ class HLDDetector(Estimator):
         Parameters
         ----------
         where : str
-            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.drawing`).
 
         Returns
         -------
@@ -542,6 +546,8 @@ class HLDDetector(Estimator):
         >>> bool(abs(detector.probability("x0 == 1") + detector.probability("x0 == 0") - 1) < 0.02)
         True
         """
+        from hld.tables.drawing import condition_probability
+
         check_fitted(self)
         return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
 
@@ -651,17 +657,13 @@ def judge_batch(
 
 def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch of which a fitted detector has a summary."""
-    check_summary(summary, "batch")
     if detector.judge_ is not detector.test_:
         raise ValueError(
             "`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
             "series, or rows given covariates, and needs the rows"
         )
     summary, quality, evidence = facts_of(detector, summary)
-    if quality is None:
-        return detector.test_(summary, alpha)
-    counts = None if evidence is None else evidence.batch
-    found = witnesses_of(detector, held_of(detector, None), counts)
+    found = witnesses_of(detector, held_of(detector, None), evidence.batch)
     result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, found)
     return replace(result, evidence=evidence)
 

@@ -22,8 +22,6 @@ from hld.answers.table_facts import values_of
 from hld.features.odd_rows import log_typicality
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
-from hld.tables.drawing import as_learned, draw_rows
-from hld.tables.schemas.learn_schema import learn_schema
 
 WIDTH = re.compile(r"`table` has (\d+) columns, expected (\d+) ")
 
@@ -144,7 +142,7 @@ class Estimator:
         ----------
         num_samples : int
         where : str, optional
-            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.drawing`).
         rng : int or numpy.random.Generator, optional
 
         Returns
@@ -167,6 +165,8 @@ class Estimator:
         >>> drawn.shape, set(drawn[:, 0])
         ((20, 2), {2})
         """
+        from hld.tables.drawing import as_learned, draw_rows
+
         check_fitted(self)
         encoder = self.encoder_
         rows = draw_rows(
@@ -302,6 +302,8 @@ class CircuitDensity(Estimator):
         TypeError, ValueError
             If the table or an option is not usable.
         """
+        from hld.tables.schemas.learn_schema import learn_schema
+
         columns = read_table(table)
         schema = learn_schema(
             columns,

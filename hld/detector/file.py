@@ -20,6 +20,7 @@ overlooked, rounded, cut or taken for something else.
 
 from __future__ import annotations
 
+import pkgutil
 import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -42,10 +43,7 @@ from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.values import ValueTables, is_binned
 from hld.testing.calibration import Calibration, Settings, refuse_scale
-from hld.testing.conditional.conditional_test import ConditionalTest
 from hld.testing.goodness_of_fit import HLDTest
-from hld.testing.variation.group_test import GroupTest
-from hld.testing.variation.time_test import TimeTest
 from pcircuit.circuit import check_distribution
 from pcircuit.inference.densities import bounded
 from pcircuit.io.archive import (
@@ -65,7 +63,11 @@ KEYS = ("format", "version", "library", "params", "schema", "num_train", "test")
 CIRCUITS = ("circuit", "densities")
 COUNTED = ("profile", "values", "new_values", "watched")
 PARTS = ("schema", *CIRCUITS, "test", "judge", "history", "num_train", "offset", *COUNTED)
-JUDGES: dict[str, Any] = {"groups": GroupTest, "time": TimeTest, "covariates": ConditionalTest}
+JUDGES = {  # imported where one is read
+    "groups": "hld.testing.variation.group_test:GroupTest",
+    "time": "hld.testing.variation.time_test:TimeTest",
+    "covariates": "hld.testing.conditional.conditional_test:ConditionalTest",
+}
 MOST_WORK = 4096  # operations for each number of a circuit that computing the means again may take
 SLACK = 1e-6
 
@@ -138,7 +140,7 @@ def _read_parts(
             raise ValueError(
                 f"'judge' must be one of {', '.join(JUDGES)}, found {reprlib.repr(kind)}"
             )
-        judge = JUDGES[kind].from_arrays(test, own["judge"])
+        judge = pkgutil.resolve_name(JUDGES[kind]).from_arrays(test, own["judge"])
     profile = Profile.from_arrays(own["profile"], encoder.num_categories)
     if profile.num_rows > num_train:
         raise ValueError(
@@ -294,6 +296,6 @@ def _read_features(circuit: pcircuit.Circuit, arrays: dict[str, Any]) -> ScoreFe
     most = FLOOR**-0.5  # where the variance is zero
     factors = bounded_array(arrays, "feature.factors", (P,), most)
     r = int(places.max()) + 1
-    if places.min() < 0 or r > P or len(np.unique(places)) < r:
+    if places.min() < 0 or r > P or not np.bincount(places).all():
         raise ValueError("every feature of the score must be the place of a parameter")
     return ScoreFeatures(places, factors, r)

@@ -32,8 +32,7 @@ from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.tables.shown_names import listed
 from hld.tables.values import is_binned
 from hld.testing.conditional.conditional_test import build_judge
-from hld.testing.conditional.covariates import covariate_mask
-from hld.testing.conditional.held_counts import row_events
+from hld.testing.conditional.covariates import covariate_mask, row_events
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.variation.dividing import divide
 from hld.witnesses.count_law import with_laws

@@ -31,9 +31,9 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.amounts import UNIT
 from hld.tables.cells import Columns, distinct_values, reads_as_number
 from hld.tables.column_names import column_names, column_roles
+from hld.tables.derived import UNIT
 from hld.tables.factored import whole_cells
 from hld.tables.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL, ORDERING, ROW_NUMBERS
 from hld.tables.schemas.schema import LEFT_OUT

@@ -42,7 +42,7 @@ from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
 from hld.testing.goodness_of_fit import HLDTest
-from hld.testing.summaries.summary import BatchSummary
+from hld.testing.summaries.summary import BatchSummary, check_summary
 from hld.testing.summaries.summing import check_possible, detector_fingerprint, pooled_by_spread
 from hld.testing.verdict import LEAST_PVALUE
 from pcircuit.arguments import check_fraction, check_generator, check_whole_number
@@ -264,7 +264,7 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
     metrics, kept = test.calibration.metrics, test.calibration.kept
     for one, name in ((first, "first"), (second, "second")):
         _check_summary(one, name, own)
-        check_possible(test.vectors, metrics, one, name)
+        check_possible(test, one, name)
     if len(test.mean) > MAX_FULL_SPECTRUM:
         raise ValueError(
             f"`first` and `second` can be compared as summaries for at most {MAX_FULL_SPECTRUM} nodes"
@@ -278,7 +278,7 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
     magnitudes = test.vectors.magnitudes(np.maximum(np.abs(first.means), np.abs(second.means)))
     squared = np.array([float(metric.squared(delta)) for metric in metrics])
     squared = _beyond_rounding(metrics, squared, magnitudes, max(sizes))
-    if first.spread is not None and second.spread is not None and min(sizes) > 1:
+    if kept is not None and min(sizes) > 1:
         pooled = pooled_by_spread(metrics, (first, second), test.mean, squared)
         each = tuple(np.where(squared > 0, pooled, 1.0).tolist())
     else:
@@ -298,17 +298,8 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
 
 def _check_summary(one: Any, name: str, model: str) -> None:
     """Raise if a batch is no summary that the law can compare."""
-    if not isinstance(one, BatchSummary):
-        raise TypeError(
-            f"`{name}` must be a BatchSummary as the other batch is, found {type(one).__name__}"
-        )
-    if one.model != model:
+    if not check_summary(one, model, name).is_whole:
         raise ValueError(
-            f"`{name}` is for the model {one.model[:8]}, expected {model[:8]}: two summaries are compared "
-            "by the model that both were made with"
-        )
-    if not one.num_rows or not one.is_whole:
-        raise ValueError(
-            f"`{name}` is a summary of no rows, or of rows with holes, of which the law knows nothing: "
-            "give both batches as rows, or summaries of their rows without missing cells"
+            f"`{name}` is a summary of rows with holes, of which the law knows nothing: give both batches as rows, or "
+            "summaries of their rows without missing cells"
         )

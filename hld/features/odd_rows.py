@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pcircuit
-from hld.tables.schemas.encoding import FAR
+from hld.tables.schemas.columns import FAR
 from pcircuit.io.archive import finite_array
 
 MOST = 1e30  # in place of minus the logarithm of 0

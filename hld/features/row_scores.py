@@ -23,6 +23,7 @@ The last of these numbers are counted in batches, too (`hld.witnesses.row_ranks`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ import numpy as np
 
 import pcircuit
 from hld.features.odd_rows import ODDNESS, array_of_names, names_of_array, odd_edges
-from hld.tables.schemas.encoding import NEW
+from hld.tables.schemas.columns import NEW
 from pcircuit.io.archive import check_names, finite_array
 
 BINS = 66
@@ -105,10 +106,7 @@ class RowScores:
 
     def values(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
         """(N, F) float32 numbers of rows: rounded, so that round-off decides no rank; shapes codes, marks (N, V)."""
-        blocks = [
-            self._values(codes[i : i + BLOCK], None if marks is None else marks[i : i + BLOCK])
-            for i in range(0, len(codes), BLOCK)
-        ]
+        blocks = [self._values(*some) for some in _blocks(codes, marks, BLOCK)]
         return np.concatenate(blocks) if blocks else np.zeros((0, len(self.edges)), np.float32)
 
     def odd_counts(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
@@ -118,10 +116,7 @@ class RowScores:
     def odd_bins(self, codes: np.ndarray, marks: np.ndarray | None = None) -> np.ndarray:
         """(n, S) the bin of each number of `odd`."""
         step = max(BLOCK, ODD_CELLS // codes.shape[1])  # long blocks, which are for the kernels
-        values = [
-            self.odd_values(codes[i : i + step], None if marks is None else marks[i : i + step])
-            for i in range(0, len(codes), step)
-        ]
+        values = [self.odd_values(*some) for some in _blocks(codes, marks, step)]
         values.append(np.zeros((0, len(self.odd)), np.float32))
         return binned(np.concatenate(values), self.edges[len(self.edges) - len(self.odd) :])
 
@@ -180,27 +175,23 @@ class RowScores:
             "directions": ((D, U), np.float64),
             "edges": ((F, BINS - 1), np.float32),
         }
-        found = {
-            name: finite_array(arrays, name, shape, dtype)
-            for name, (shape, dtype) in shapes.items()
-        }
+        found = {name: finite_array(arrays, name, *form) for name, form in shapes.items()}
         places, pairs, units = found["places"], found["pairs"], found["units"]
         ends = np.cumsum(sizes)[:-1]
+        edges = np.where(found["edges"] > NEVER, found["edges"], np.float32(np.inf))
+        whole = (
+            np.array_equal(np.sort(one), np.arange(len(one))) for one in np.split(places, ends)
+        )
         fits = [
-            all(
-                np.array_equal(np.sort(one), np.arange(len(one))) for one in np.split(places, ends)
-            ),
+            *whole,
             found["cells"].max(initial=0) < CELLS,
             (pairs >= 0).all() and (pairs < V).all(),
             (units >= 0).all() and (units < circuit.num_units).all(),
             (np.abs(found["directions"]) <= 1 + 1e-6).all(),
             (np.abs(found["information"]) <= MOST_INFORMATION).all(),
+            (edges[:, 1:] >= edges[:, :-1]).all(),
         ]
-        edges = found["edges"].copy()
-        used = edges > NEVER
-        fits.append(not (used[:, 1:] & ~used[:, :-1]).any())
-        edges[~used] = np.inf
-        if not all(fits) or (edges[:, 1:] < edges[:, :-1]).any():
+        if not all(fits):
             raise ValueError("what streams are watched by does not fit the circuit")
         return cls(circuit, **(found | {"edges": edges}), odd=odd)
 
@@ -297,6 +288,13 @@ def watched_rows(
     edges += [odd_edges(one) for one in scores.odd_values(learned).T]
     scores = replace(scores, edges=padded(edges))
     return WatchedRows(scores, counted(scores.bins(kept, marks)))
+
+
+def _blocks(codes: np.ndarray, marks: np.ndarray | None, size: int) -> Iterator[Any]:
+    """So many rows of codes and marks at a time."""
+    for start in range(0, len(codes), size):
+        some = slice(start, start + size)
+        yield codes[some], None if marks is None else marks[some]
 
 
 def entries(codes: np.ndarray, marks: np.ndarray | None, sizes: np.ndarray) -> np.ndarray:

@@ -30,6 +30,9 @@ DRAWN_VALUES, MOST_DRAWN, FEWEST_DRAWN = (
     2_000,
     100,
 )  # numbers, and rows, that variances are estimated from
+FEW = (
+    2**18
+)  # scores that are held at a time: SciPy's sparse arrays would take longer to import than these take
 SEED = 0  # of what is drawn: the same circuit has the same features
 
 
@@ -60,15 +63,13 @@ class ScoreFeatures:
         return np.bincount(self.places, weights=np.abs(self.factors), minlength=self.num_features)
 
     def of_scores(self, scores: np.ndarray) -> np.ndarray:
-        """(..., r) features of scores (..., P)."""
-        if scores.ndim == 1:  # of one batch: SciPy's sparse arrays would take longer to import
-            return np.bincount(
-                self.places, weights=scores * self.factors, minlength=self.num_features
-            )
-        return scores @ self.matrix
+        """(r,) features of the scores (P,) of a row, or of their mean."""
+        return np.bincount(self.places, weights=scores * self.factors, minlength=self.num_features)
 
     def of_rows(self, circuit: pcircuit.Circuit, rows: np.ndarray) -> np.ndarray:
-        """(n, r) features of each row, holding only the scores of one region and a block of rows."""
+        """(n, r) features of each row; of many, holding only the scores of one region and a block of rows."""
+        if 0 < rows.shape[0] * len(self.places) <= FEW:
+            return np.stack([self.of_scores(one) for one in pcircuit.scores(circuit, rows)])
         return pcircuit.scores(circuit, rows, directions=self.matrix)
 
 

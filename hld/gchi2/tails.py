@@ -32,16 +32,16 @@ Functions
 `sf_with_error`    P(Q >= q) and a bound on its error                  a posteriori
 `cdf`              P(Q < q) = 1 - sf                                   relative accuracy
 `isf`              q with P(Q >= q) = p, the critical value            p down to 1e-308
-`prepare`          weights sorted, merged, compressed: a `Spectrum`    do it once per spectrum
+`prepare`          weights sorted and merged: a `Spectrum`             do it once per spectrum
 =================  ==================================================  ============================
 
 Arguments
 ---------
 `weights` is a one-dimensional array of lambda_j in any order, or a `Spectrum` made by `prepare`, which saves
-the preparation in every call (20 microseconds for 100 weights, most of a millisecond for 6000) and is the way
-to give multiplicities and noncentralities. It is immutable: threads may share it. Weights slightly below zero,
-as eigenvalue routines return for singular matrices, count as zero; see `prepare`. `q` and `p` are numbers or arrays: a
-number gives a Python float, an array an array of its shape, one contour per entry.
+the preparation in every call (50 microseconds for 100 weights) and is the way to give multiplicities. It is
+immutable: threads may share it. Weights slightly below zero, as eigenvalue routines return for singular
+matrices, count as zero; see `prepare`. `q` and `p` are numbers or arrays: a number gives a Python float, an
+array an array of its shape, one contour per entry.
 
 Conventions: q <= 0 gives sf = 1 exactly, q = inf gives 0, NaN gives NaN. If all weights are zero, Q is 0:
 then sf(q) = 0 for every q > 0 and all quantiles are 0. `cdf` is P(Q < q), so that sf + cdf = 1 also there.
@@ -108,7 +108,7 @@ def sf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Notes
     -----
-    About 50 nodes times min(m, 12 per factor of two in the weights): below 0.1 ms for a prepared spectrum.
+    About 50 nodes times m: 0.2 ms for 150 weights, 1.5 ms for 1,500.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def sf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     '9.999580e-13'
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _upper(_tail(value, spectrum)), q, "q")
+    return _each(lambda value: _tail(value, spectrum).above, q, "q")
 
 
 def logsf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -149,7 +149,7 @@ def logsf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     -16671.661892
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _log_upper(_tail(value, spectrum)), q, "q")
+    return _each(lambda value: _tail(value, spectrum).log_of(True), q, "q")
 
 
 def sf_with_error(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -215,7 +215,7 @@ def cdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     [0.0542, 0.4936, 0.876]
     """
     spectrum = prepare(weights)
-    return _each(lambda value: _lower(_tail(value, spectrum)), q, "q")
+    return _each(lambda value: _tail(value, spectrum).below, q, "q")
 
 
 def isf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -305,21 +305,9 @@ def _tail(q: float, spectrum: Spectrum) -> Tail:
     return tail_probability(spectrum, x)
 
 
-def _upper(tail: Tail) -> float:
-    return tail.value if tail.upper else 1.0 - tail.value
-
-
-def _lower(tail: Tail) -> float:
-    return 1.0 - tail.value if tail.upper else tail.value
-
-
-def _log_upper(tail: Tail) -> float:
-    return tail.log_value if tail.upper else 0.0 + math.log1p(-tail.value)
-
-
 def _upper_with_error(tail: Tail) -> tuple[float, float]:
-    # The rounding of 1 - value counts only where the other tail was computed.
-    return _upper(tail), tail.error * tail.value + (0.0 if tail.upper else 2.0**-53)
+    """P(Q >= q), and its error: the rounding of 1 - value counts only where the other tail was computed."""
+    return tail.above, tail.error * tail.value + (0.0 if tail.upper else 2.0**-53)
 
 
 def _quantile(p: float, spectrum: Spectrum, is_upper: bool) -> float:
@@ -340,14 +328,14 @@ def _quantile(p: float, spectrum: Spectrum, is_upper: bool) -> float:
 
 def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
     """Return x with P(Q / scale >= x) = p (`upper`) or P(Q / scale < x) = p, for p of about 1/2 or less."""
-    low, high, x = -1.0, math.inf, spectrum.power_sums[0]
+    low, high, x = -1.0, math.inf, float(spectrum.counts @ spectrum.ratios)
     floor = 1e-3 * x if upper else 0.0
     for _ in range(200):
         tail = tail_probability(spectrum, x)
-        log_value, slope = tail.log_value, tail.slope
+        slope = tail.slope
         if tail.upper != upper:
-            log_value, slope = math.log1p(-tail.value), slope * tail.value / (1.0 - tail.value)
-        misfit = log_value - log_p
+            slope *= tail.value / (1.0 - tail.value)
+        misfit = tail.log_of(upper) - log_p
         if (misfit > 0.0) == upper:
             low = x
         else:

@@ -15,18 +15,17 @@ reference rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from hld.features.linear_maps import squared_distances
-from hld.laws.drawn import Score, StagedTails, TableTails, score_of, table_of, together
+from hld.laws.drawn import StagedTails, TableTails, scores_of, table_of, together
 from hld.laws.joint import combined
 from hld.laws.limit_law import limit_laws
 from hld.laws.null import Null, NullOptions, PValue
-from hld.laws.resampled import ResampledDistances
 from hld.references.reference import Reference
+from hld.references.rows import draw_cost, drawn_distances
 from pcircuit.arguments import check_whole_number
 from pcircuit.io.archive import under_prefix, with_prefix
 
@@ -48,7 +47,7 @@ class AutoNull(Null):
     """Tails of drawn scores below a batch size, and the law from there on."""
 
     tails: Any
-    large: Null
+    large: Any
     switch: int | None
     kind = "auto"
 
@@ -62,11 +61,6 @@ class AutoNull(Null):
         """The law from the size `switch` on."""
         return self.large
 
-    @cached_property
-    def score(self) -> Score:
-        """The score of distances, by the laws."""
-        return score_of(self.laws)
-
     def drawn(self, T: int) -> bool:
         """Whether drawn batches judge a batch of T rows."""
         return self.switch is None or self.switch > T
@@ -75,7 +69,7 @@ class AutoNull(Null):
         """By drawn batches or by the law."""
         if not self.drawn(T):
             return self.large.pvalue(squared, T)
-        return self.tails.pvalue(self.score(np.asarray(squared)[None], T)[0], T)
+        return self.tails.pvalue(scores_of(self.laws, np.asarray(squared)[None], T)[0], T)
 
     def of_pvalues(self, each: Any, T: Any) -> PValue:
         """From p-values under the batch's own limit laws, which serve as scores where drawn batches judge."""
@@ -89,10 +83,10 @@ class AutoNull(Null):
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """The squared distance from which on batches are rejected; infinite where none is."""
-        if not self.drawn(T) or len(self.score.laws) > 1:  # which refuses
+        if not self.drawn(T) or len(self.laws) > 1:  # which refuses
             return self.large.threshold(alpha, T)
         level = self.level(alpha, T, draws)
-        return self.score.squared(level, T) if level > 0 else float("inf")
+        return self.laws[0].squared(level, T) if level > 0 else float("inf")
 
     def least(self, T: int) -> float:
         """The smallest p-value of a batch of T rows."""
@@ -121,7 +115,7 @@ class AutoNull(Null):
         large = context.read(scalars["large"], under_prefix("large.", arrays))
         kind = TAILS[scalars["tails"]["kind"]]
         small = under_prefix("tails.", arrays)
-        tails = kind.from_parts(scalars["tails"], small, context, score_of(large.laws))
+        tails = kind.from_parts(scalars["tails"], small, context, large.laws)
         switch = scalars["switch"]
         return cls(
             tails,
@@ -141,7 +135,7 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
         law.with_excess(float(one))
         for law, one in zip(limit_laws(reference, metrics), spread, strict=True)
     )
-    large, score = combined(laws, reference, metrics, options.rng), score_of(laws)
+    large = combined(laws, reference, metrics, options.rng)
     stays = reference.at_deployment
     if not is_table:
         pilot -= pilot.mean(axis=0)
@@ -149,16 +143,17 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
         pilot,
         metrics,
         large,
-        score,
         options,
         MOST_DRAWN_ROWS // options.num_resamples,
         rows.known if is_table else None,
     )
     if stays is not None:
         return AutoNull(
-            StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch
+            StagedTails(laws, stays, metrics, options.num_resamples, options.seed), large, switch
         )
-    single = score(rows.single_distances(metrics), 1)  # what does not stay is a reference of rows
+    single = scores_of(
+        laws, rows.single_distances(metrics), 1
+    )  # what does not stay is a reference of rows
     kept = {T: scores for T, scores in drawn.items() if switch >= T}
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
 
@@ -167,9 +162,7 @@ def drawn_null(reference: Reference, metrics: tuple[Any, ...], options: NullOpti
     """Batches drawn when one is tested, at every size."""
     laws = limit_laws(reference, metrics)
     large = combined(laws, reference, metrics, options.rng)
-    tails = StagedTails(
-        score_of(laws), reference.at_deployment, metrics, options.num_resamples, options.seed
-    )
+    tails = StagedTails(laws, reference.at_deployment, metrics, options.num_resamples, options.seed)
     return AutoNull(tails, large, None)
 
 
@@ -177,7 +170,6 @@ def settle(
     pilot: np.ndarray,
     metrics: tuple[Any, ...],
     large: Null,
-    score: Score,
     options: NullOptions,
     largest: int,
     known: Any = None,
@@ -189,19 +181,14 @@ def settle(
 
     Shapes: pilot (k, size).
     """
-    draw, drawn = ResampledDistances(metrics, pilot, {} if known is None else known), {}
-    agreed: list[int] = []
+    known, drawn, agreed = {} if known is None else known, {}, list[int]()
     for T in SIZES:
         if largest < T:
             break
-        B = int(
-            np.clip(
-                GRID_WORK // draw.cost(T),
-                options.num_resamples,
-                GRID_FACTOR * (1 + options.num_resamples) - 1,
-            )
-        )
-        drawn[T] = score(draw(T, B, options.rng), T)
+        most = GRID_FACTOR * (1 + options.num_resamples) - 1
+        B = int(np.clip(GRID_WORK // draw_cost(metrics, pilot, T), options.num_resamples, most))
+        squared = drawn_distances(metrics, pilot, T, B, options.rng, known)
+        drawn[T] = scores_of(large.laws, squared, T)
         agreed = [*agreed, T] if law_holds(large, drawn[T][:, -1]) else []
         if len(agreed) == AGREEING:
             break

@@ -49,7 +49,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hld.features.linear_maps import squared_distances
-from hld.gchi2.three_moments import three_moments
 from hld.laws.joint import harmonic_mean
 from hld.laws.limit_law import LimitLaw
 from hld.laws.null import PValue
@@ -61,43 +60,18 @@ if TYPE_CHECKING:
     from hld.laws.ranks.monte_carlo import DrawnTail
 
 
-@dataclass(frozen=True, eq=False)
-class Score:
-    """Scores of the distances of q metrics."""
-
-    laws: tuple[Any, ...]
-    excesses: tuple[Any, ...]
-
-    def __call__(self, squared: np.ndarray, T: int) -> np.ndarray:
-        """(n, q) scores of squared distances (n, q); with several metrics (n, q + 1), the last of all together."""
-        parts = zip(self.laws, self.excesses, np.asarray(squared).T, strict=True)
-        each = np.stack(
-            [law.tail(column * T, finite(excess, T)) for law, excess, column in parts], axis=1
-        )
-        return together(each)
-
-    def squared(self, score: float, T: int) -> float:
-        """The squared distance of a single metric that has this score."""
-        return float(self.laws[0].quantile(score, finite(self.excesses[0], T))) / T
-
-
-def finite(excess: float, T: int) -> float:
-    """The factor 1 + excess / T on the variance of T d^2, kept away from zero."""
-    return max(1.0 + excess / T, 0.1)
+def scores_of(laws: tuple[LimitLaw, ...], squared: np.ndarray, T: int) -> np.ndarray:
+    """(n, q) scores of squared distances (n, q); with several metrics (n, q + 1), the last of all together."""
+    columns = np.asarray(squared).T
+    return together(
+        np.stack([law.score(one, T) for law, one in zip(laws, columns, strict=True)], axis=1)
+    )
 
 
 def together(each: ArrayLike) -> np.ndarray:
     """Scores (n, q) of the metrics one by one, and behind them, if there are several, their harmonic mean."""
     columns = np.asarray(each, dtype=np.float64)
     return columns if columns.shape[1] == 1 else np.column_stack([columns, harmonic_mean(columns)])
-
-
-def score_of(laws: tuple[LimitLaw, ...]) -> Score:
-    """The score by the limit laws of some metrics."""
-    return Score(
-        tuple(three_moments(law.eigenvalues, law.multiplicities) for law in laws),
-        tuple(law.excess for law in laws),
-    )
 
 
 RESOLVED = 20  # draws below which a tail is extrapolated
@@ -174,7 +148,7 @@ class TableTails:
 
     @classmethod
     def from_parts(
-        cls, scalars: dict[str, str], arrays: dict[str, np.ndarray], context: Any, score: Score
+        cls, scalars: dict[str, str], arrays: dict[str, np.ndarray], context: Any, laws: Any
     ) -> TableTails:
         """Tails that `to_parts` wrote."""
         sizes, q = arrays["sizes"], len(context.metrics)
@@ -224,7 +198,7 @@ MOST_RESAMPLES = 10**6
 class StagedTails:
     """Tails of the scores of drawn batches, drawn once for each T and stage, and kept."""
 
-    score: Score
+    laws: tuple[LimitLaw, ...]
     reference: Any
     metrics: tuple[Any, ...]
     num_resamples: int
@@ -269,7 +243,7 @@ class StagedTails:
             rng, B, scores = np.random.default_rng([self.seed, T, stage]), self.stages(T)[stage], []
             for start in range(0, B, BLOCK_BATCHES):
                 means = self.reference.batch_means(T, min(BLOCK_BATCHES, B - start), rng)
-                scores.append(self.score(squared_distances(self.metrics, means), T))
+                scores.append(scores_of(self.laws, squared_distances(self.metrics, means), T))
             self._drawn[T, stage] = tuple(drawn_tail(column) for column in np.concatenate(scores).T)
         return self._drawn[T, stage]
 
@@ -282,9 +256,9 @@ class StagedTails:
         return {"kind": self.kind, "num_resamples": self.num_resamples}, {}
 
     @classmethod
-    def from_parts(cls, scalars: Any, arrays: Any, context: Any, score: Any) -> StagedTails:
+    def from_parts(cls, scalars: Any, arrays: Any, context: Any, laws: Any) -> StagedTails:
         """Tails that `to_parts` wrote, to be drawn again."""
         B = check_whole_number(scalars["num_resamples"], "num_resamples", 1)
         if B > MOST_RESAMPLES:
             raise ValueError(f"the number of drawn batches must be 1..{MOST_RESAMPLES}, found {B}")
-        return cls(score, context.reference, context.metrics, B, context.seed)
+        return cls(laws, context.reference, context.metrics, B, context.seed)

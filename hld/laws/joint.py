@@ -42,15 +42,12 @@ class JointLaw:
 
     means: np.ndarray
 
-    def tail(self, x: float) -> float:
-        """F(x) = P(harmonic mean <= x)."""
-        return float(self.tails(np.array([x]))[0])
-
-    def tails(self, x: np.ndarray) -> np.ndarray:
-        """F of each of many values."""
+    def tail(self, x: Any) -> np.ndarray:
+        """F(x) = P(harmonic mean <= x), of a number or of many."""
+        x = np.asarray(x, dtype=np.float64)
         B = len(self.means)
         if self.means[0] == 1.0:  # of reference rows without variance
-            return np.asarray(x, dtype=np.float64)
+            return x
         below = np.searchsorted(self.means, x.astype(np.float32), side="right")
         if B <= RESOLVED:
             return (below + 1) / (B + 1)
@@ -87,12 +84,12 @@ class JointNull(Null):
 
     def of_pvalues(self, each: Any, T: int) -> PValue:
         """The combined p-value of p-values one by one, with the error of the law."""
-        value = self.law.tail(float(harmonic_mean(each)))
+        value = float(self.law.tail(harmonic_mean(each)))
         return PValue(value, tuple(each), self.law.error(value), "exact")
 
     def tails_of(self, means: np.ndarray) -> np.ndarray:
         """By the joint law."""
-        return self.law.tails(means)
+        return self.law.tail(means)
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Refused: several distances have no common threshold."""

@@ -25,13 +25,14 @@ P(chi2_2 > 2 + 1.645 * 2) = 7.1 %, with a single one at a nominal 1 % it is P(ch
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import hld.gchi2 as gchi2
+from hld.gchi2.three_moments import ThreeMoments, three_moments
 from hld.laws.joint import combined
 from hld.laws.null import Null, NullOptions, PValue
 from hld.references.reference import Covariance, Reference
@@ -46,9 +47,9 @@ QUANTILE_TOLERANCE = (
     1e-3  # relative error of the quantiles up to which leading eigenvalues are added
 )
 LEADING = (32, 64, 128, 256)
-STEEP = 128  # tr(S)^2 / tr(S^2), as many equal eigenvalues, up to which the first of these may be enough
+LEAST_STRETCH = 0.1
 CHECKED_LEVELS = (0.1, 0.05, 0.01, 0.001)
-MOST_PREPARED = 64  # finite-T laws that are kept
+MOST_KEPT = 64  # thresholds
 MOST_SCALED = 1e5  # of weights at finite T, for each degree of freedom: fewer than 1e-5 of these are numerically none
 
 
@@ -62,7 +63,6 @@ class LimitLaw(Null):
     num_eigenvalues: int
     excess: float = 0.0
     kind = "limit"
-    _prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def mean(self) -> float:
@@ -74,19 +74,31 @@ class LimitLaw(Null):
         """The limit law, prepared for `hld.gchi2`."""
         return gchi2.prepare(self.eigenvalues, self.multiplicities)
 
+    @cached_property
+    def moments(self) -> ThreeMoments:
+        """The limit law by three of its moments."""
+        return three_moments(self.eigenvalues, self.multiplicities)
+
+    def stretch(self, T: int) -> float:
+        """The factor v on the variance of T d^2, kept away from zero."""
+        return max(1.0 + self.excess / T, LEAST_STRETCH)
+
+    def score(self, squared: np.ndarray, T: int) -> np.ndarray:
+        """P-values of squared distances (n,) by three moments, at any T: a scale for them."""
+        return self.moments.tail(squared * T, self.stretch(T))
+
+    def squared(self, score: float, T: int) -> float:
+        """The squared distance that has a score."""
+        return float(self.moments.quantile(score, self.stretch(T))) / T
+
     def at(self, T: int) -> Spectrum:
         """The law at batch size T, prepared for `hld.gchi2`."""
         positive = self.eigenvalues > 0
         if not self.excess or not positive.any():
             return self.spectrum
-        law = self._prepared.get(T)
-        if law is None:
-            degrees = self.multiplicities[positive].sum()
-            v = min(max(1.0 + self.excess / T, 0.1), MOST_SCALED * degrees)
-            law = gchi2.prepare(self.eigenvalues[positive] * v, self.multiplicities[positive] / v)
-            if len(self._prepared) < MOST_PREPARED:
-                self._prepared[T] = law
-        return law
+        values, counts = self.eigenvalues[positive], self.multiplicities[positive]
+        v = min(self.stretch(T), MOST_SCALED * counts.sum())
+        return gchi2.prepare(values * v, counts / v)
 
     def pvalue(self, squared: Any, T: Any) -> PValue:
         """P(d^2 >= squared), and the estimated error of it."""
@@ -97,18 +109,12 @@ class LimitLaw(Null):
 
     def threshold(self, alpha: float, T: int, draws: int = 0) -> float:
         """The value of d^2 that is exceeded with probability alpha."""
-        key = (alpha, T if self.excess else 0)
-        value = self._prepared.get(key)
-        if value is None:
-            value = float(gchi2.isf(alpha, self.at(T)))
-            if len(self._prepared) < MOST_PREPARED:
-                self._prepared[key] = value
-        return value / T
+        return _quantile(self, alpha, T if self.excess else 0) / T
 
     def with_excess(self, variance: float) -> LimitLaw:
         """The law that is corrected for a finite T, from the variance of d^2 of single rows."""
         limit = self.spectrum.variance
-        return replace(self, excess=variance / limit - 1 if limit > 0 else 0.0, _prepared={})
+        return replace(self, excess=variance / limit - 1 if limit > 0 else 0.0)
 
     def describe(self, names: tuple[str]) -> list[Any]:
         """One line."""
@@ -155,6 +161,12 @@ class LimitLaw(Null):
         return law
 
 
+@lru_cache(MOST_KEPT)
+def _quantile(law: LimitLaw, alpha: float, T: int) -> float:
+    """The value of T d^2 that is exceeded with probability alpha, by the law at T; T = 0 for any."""
+    return float(gchi2.isf(alpha, law.at(T)))
+
+
 def limit_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> Any:
     """The limit law of each metric, and where there are several, of their combination."""
     return combined(limit_laws(reference, metrics), reference, metrics, options.rng)
@@ -167,27 +179,22 @@ def limit_laws(reference: Reference, metrics: tuple[Any, ...]) -> tuple[Any, ...
 
 def limit_law(seen: Covariance) -> LimitLaw:
     """The law of T |Z|^2 for vectors of some covariance."""
-    if not getattr(seen, "is_small", False):
-        return law_of_leading(seen)
-    if getattr(seen, "is_large", False) and seen.trace**2 <= STEEP * seen.trace_sq:
-        law = law_of_leading(seen, LEADING[:1])
-        if law.quantile_error <= QUANTILE_TOLERANCE:
-            return law
-    return law_of_values(seen.eigenvalues())
+    is_small = getattr(seen, "is_small", False)
+    return law_of_values(seen.eigenvalues()) if is_small else law_of_leading(seen)
 
 
-def law_of_leading(seen: Covariance, numbers: tuple[int, ...] = LEADING) -> LimitLaw:
+def law_of_leading(seen: Covariance) -> LimitLaw:
     """The law of T |Z|^2 for a covariance with many eigenvalues, from leading ones and traces.
 
     The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is
-    replaced (`law_of_values`), and k grows until that replacement no longer matters, or no more are known.
+    replaced (`law_of_values`), and k grows until that replacement no longer matters.
     """
-    for k in numbers:
+    for k in LEADING:
         leading = without_rounding(np.sort(seen.eigenvalues(k))[::-1])
         c1 = max(seen.trace - leading.sum(), 0.0)
         c2 = max(seen.trace_sq - (leading**2).sum(), 0.0)
-        law = law_of_values(leading, c1, c2, getattr(seen, "bound", leading[-1]))
-        if law.quantile_error <= QUANTILE_TOLERANCE or len(leading) > k:
+        law = law_of_values(leading, c1, c2, leading[-1])
+        if law.quantile_error <= QUANTILE_TOLERANCE:
             break
     return law
 
@@ -206,16 +213,14 @@ def law_of_values(
     total, k = leading.sum() + c1, len(leading)
     if c1 <= 1e-12 * total or c2 <= 0:
         return LimitLaw(leading, np.ones(k), 1e-12 if c1 > 0 else 0.0, k)
-    smooth = _with_rest(leading, [(c2 / c1, c1**2 / c2)])
+    values, counts = _with_rest(leading, [(c2 / c1, c1**2 / c2)])
     at_bound = c2 / bound**2
     thin = c1 - at_bound * bound
     skewed = _with_rest(leading, [(bound, at_bound)] + ([(1e-9 * thin, 1e9)] if thin > 0 else []))
-    quantiles = [
-        [gchi2.isf(level, gchi2.prepare(*law)) for level in CHECKED_LEVELS]
-        for law in (smooth, skewed)
-    ]
-    smooth_ones, skewed_ones = np.array(quantiles)
-    values, counts = smooth
+    smooth_ones, skewed_ones = (
+        np.array([gchi2.isf(level, law) for level in CHECKED_LEVELS])
+        for law in (gchi2.prepare(values, counts), gchi2.prepare(*skewed))
+    )
     return LimitLaw(values, counts, float(np.max(np.abs(smooth_ones / skewed_ones - 1))), k)
 
 

@@ -40,7 +40,9 @@ def check_verdict(statistic: float, pvalue: float) -> None:
 class Null:
     """The law of the squared distances of a batch without a shift; what has a default here is that of a plain law.
 
-    Each of `laws` has E[T d^2] as `mean`, by which the margins in a file are checked.
+    Beside these it has ``describe(names)``, lines about it for metrics of these names; ``to_parts()``, scalars with its
+    "kind" and arrays; and ``from_parts(scalars, arrays, context)``, which makes it again and raises ValueError for bad
+    ones.  Each of `laws` has E[T d^2] as `mean`, by which the margins in a file are checked.
     """
 
     kind = ""  # what files call it
@@ -82,19 +84,6 @@ class Null:
     def least(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, as far as this null is concerned."""
         return 0.0
-
-    def describe(self, names: tuple[Any, ...]) -> list[Any]:
-        """Lines about it, for metrics of these names."""
-        raise NotImplementedError
-
-    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Scalars, with its "kind", and arrays that `from_parts` makes it from again."""
-        raise NotImplementedError
-
-    @classmethod
-    def from_parts(cls, scalars: dict[str, Any], arrays: dict[str, Any], context: Any) -> Null:
-        """A null that `to_parts` wrote, for the test of a `hld.laws.named.Context`; bad parts raise ValueError."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

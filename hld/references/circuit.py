@@ -1,9 +1,8 @@
 """The circuit as reference: exact moments, and rows that are drawn from it.
 
 Mean and covariance of the likelihood vector are exact (`pcircuit.exact_moments`).  Up to MAX_FULL_SPECTRUM nodes a
-metric's image of the covariance is formed; beyond that, each form of map has its own way: a weighting of nodes is a
-weighting of the circuit's moments, a few stretched directions need only S times these directions, a map to few
-coordinates has a small image, and for any other map the image is estimated from drawn rows.
+metric's image of the covariance is formed.  Beyond that a weighting of nodes is a weighting of the circuit's moments,
+and for any other map the image is estimated from drawn rows.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.features.linear_maps import LinearMap, Stretched
+from hld.features.linear_maps import LinearMap
 from hld.features.row_vectors import RowVectors
-from hld.references.covariances import DenseCovariance, RowCovariance, StretchedCovariance, through
+from hld.references.covariances import RowCovariance, through
 from hld.references.reference import MAX_FULL_SPECTRUM
 
 BLOCK_ROWS = 200_000  # rows drawn at a time
 BLOCK_VALUES = 500_000  # likelihoods of several batches that are held: a call for each takes longer than its work
-MOST_MAPPED = 10_000_000  # entries of F S, where F is formed
 DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**28  # where F S F^T is estimated from rows
 
 
@@ -52,16 +50,6 @@ class CircuitReference:
         """Itself, without the moments."""
         return CircuitReference(self.circuit, self.nodes, self.mean)
 
-    @property
-    def trace(self) -> float:
-        """tr(S)."""
-        return self.moments.trace
-
-    @property
-    def trace_sq(self) -> float:
-        """tr(S^2)."""
-        return self.moments.trace_sq
-
     def diagonal(self) -> np.ndarray:
         """(m,) variances."""
         return self.moments.diagonal()
@@ -73,14 +61,6 @@ class CircuitReference:
     @cached_property
     def _covariance(self) -> np.ndarray:
         return self.moments.covariance()
-
-    def operator(self) -> Any:
-        """S as a linear operator that never forms it."""
-        return self.moments.operator()
-
-    def eigenvalues(self, k: Any = None) -> np.ndarray:
-        """All eigenvalues, or the k largest, in descending order."""
-        return self.moments.eigenvalues(k)
 
     def rows(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """(n, m) centred likelihood vectors of rows drawn from the circuit."""
@@ -117,12 +97,6 @@ class CircuitReference:
             return pcircuit.exact_moments(
                 self.circuit, self.nodes, node_weights=metric.node_weights
             )
-        if isinstance(metric, Stretched):
-            return StretchedCovariance(self.moments, metric)
-        image_size = len(metric.apply(np.zeros(m)))
-        if image_size * m <= MOST_MAPPED:
-            transposed = metric.adjoint(np.eye(image_size)).T
-            return DenseCovariance(metric.apply((self.operator() @ transposed).T))
         drawn = self.rows(
             int(np.clip(DRAWN_BYTES // (8 * m), 500, DRAWN_ROWS)), np.random.default_rng(0)
         )

@@ -1,6 +1,6 @@
-"""Covariances of likelihood vectors mapped by a metric: as a matrix, from a table of rows, or of stretched directions.
+"""Covariances of likelihood vectors mapped by a metric: as a matrix, or from a table of rows.
 
-All three have the methods of `hld.references.reference.Covariance`.  `through` is the rule that all references share
+Both have the methods of `hld.references.reference.Covariance`.  `through` is the rule that all references share
 for few nodes: form S, and map it.
 """
 
@@ -26,7 +26,7 @@ FEWEST, PROBES = (
 # residuals of leading eigenvectors, relative to the largest and to the smallest of their eigenvalues, at which
 # iteration ends; errors of the eigenvalues are quadratic in them
 FINE, COARSE = 1e-4, 0.05
-MOST_AT_ONCE = 1500  # of a matrix that is formed: the leading eigenvalues of a larger one take a fraction of the time
+MOST_AT_ONCE = 1500  # coordinates of which all eigenvalues are found
 SHARP, SHARP_LAST = 1e-6, 1e-3  # the same residuals there
 
 
@@ -40,12 +40,11 @@ class DenseCovariance:
     """
 
     matrix: np.ndarray
-    is_small = True
 
     @property
-    def is_large(self) -> bool:
-        """Whether leading eigenvalues take less time than all."""
-        return len(self.matrix) > MOST_AT_ONCE
+    def is_small(self) -> bool:
+        """Whether all eigenvalues take no longer than leading ones."""
+        return len(self.matrix) <= MOST_AT_ONCE
 
     @property
     def trace(self) -> float:
@@ -56,10 +55,6 @@ class DenseCovariance:
     def trace_sq(self) -> float:
         """tr(S^2)."""
         return float(np.vdot(self.matrix, self.matrix))
-
-    def diagonal(self) -> np.ndarray:
-        """(l,) variances."""
-        return self.matrix.diagonal()
 
     def covariance(self) -> np.ndarray:
         """(l, l) S."""
@@ -73,7 +68,7 @@ class DenseCovariance:
         matrix = self.matrix
         if not len(matrix):
             return np.zeros(1)
-        if k is None or not self.is_large:
+        if self.is_small:
             smaller = _without_null_space(matrix) if len(matrix) > FEW else matrix
             values = np.linalg.eigvalsh(smaller)[::-1]
             return without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
@@ -134,12 +129,12 @@ class RowCovariance:
         return LinearOperator((X.shape[1],) * 2, matvec=times, matmat=times, dtype=float)
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
-        """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0.
+        """All eigenvalues where it is small, or the k largest, descending; what is zero to working precision is 0.
 
         X^T X and X X^T have the same ones, but for zeros: the smaller of the two is formed where that is possible.
         """
         width = self.table.shape[1]
-        if k is None or 4 * k > width or self.is_small:
+        if self.is_small:
             values = without_rounding(np.linalg.eigvalsh(self._smaller())[::-1])
             return np.pad(values, (0, max(width - len(values), 0)))[:k]
         return without_rounding((self._few if k <= FEWEST else self._leading(k))[0][:k])
@@ -157,56 +152,6 @@ class RowCovariance:
         """X^T X / (n - 1) or X X^T / (n - 1), whichever is smaller."""
         rows, width = self.table.shape
         return self.covariance() if width <= rows else self.table @ self.table.T / (rows - 1)
-
-
-@dataclass(frozen=True, eq=False)
-class StretchedCovariance:
-    """F S F for F = r (I - V V^T) + V diag(f) V^T, where V spans leading eigenvectors of S, from S V alone.
-
-    Along V it is diag(f) V^T S V diag(f), whose eigenvalues are known; of the others the traces give sum and sum of
-    squares: tr(F S F) = tr(F^2 S), tr((F S F)^2) = tr((F^2 S)^2), and F^2 = r^2 I + V diag(f^2 - r^2) V^T.
-    """
-
-    inner: Any
-    metric: Any
-
-    @cached_property
-    def _along(self) -> Any:
-        """S V (m, k) and V^T S V (k, k)."""
-        image = self.inner.operator() @ self.metric.vectors
-        return image, self.metric.vectors.T @ image
-
-    @property
-    def trace(self) -> float:
-        """tr(F S F)."""
-        return float(
-            self.metric.rest**2 * self.inner.trace + self._gains @ self._along[1].diagonal()
-        )
-
-    @property
-    def trace_sq(self) -> float:
-        """tr((F S F)^2)."""
-        image, block = self._along
-        once = self._gains @ (image**2).sum(axis=0)
-        twice = self._gains @ block**2 @ self._gains
-        return float(
-            self.metric.rest**4 * self.inner.trace_sq + 2 * self.metric.rest**2 * once + twice
-        )
-
-    @property
-    def bound(self) -> float:
-        """A bound on the eigenvalues that `eigenvalues` leaves out."""
-        return float(self.metric.rest**2 * np.linalg.eigvalsh(self._along[1])[0])
-
-    def eigenvalues(self, k: Any = None) -> np.ndarray:
-        """Those along V, in descending order, all of them whatever k is."""
-        factors = self.metric.factors
-        return np.linalg.eigvalsh(factors[:, None] * self._along[1] * factors)[::-1]
-
-    @property
-    def _gains(self) -> Any:
-        """(k,) f^2 - r^2."""
-        return self.metric.factors**2 - self.metric.rest**2
 
 
 def _without_null_space(matrix: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,12 +114,7 @@ class GroupReference:
 
     def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
-        return {
-            "counts": self.counts,
-            "means": self.means,
-            "within": self.within,
-            "fill": self.fill,
-        }
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @classmethod
     def from_arrays(

@@ -50,9 +50,9 @@ class KeptRows:
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """k, and the arrays; of symmetric ones the lower triangle."""
         arrays = {part.name: getattr(self, part.name) for part in fields(self)[1:]}
-        return {"num_rows": self.num_rows}, arrays | {
-            name: _triangle(arrays[name]) for name in SYMMETRIC
-        }
+        for name in SYMMETRIC:
+            arrays[name] = arrays[name][np.tril_indices(len(arrays[name]))]
+        return {"num_rows": self.num_rows}, arrays
 
     @classmethod
     def from_parts(
@@ -62,32 +62,34 @@ class KeptRows:
         k = check_whole_number(scalars["num_rows"], "num_rows", 2)
         norms = finite_array(arrays, "norms", (q, 3))
         sums = [finite_array(arrays, name, (q,)) for name in ("fourth", "farthest")]
-        if norms.min() < 0 or min(one.min() for one in sums) < 0:
-            raise ValueError("sums of squares over the reference rows must be at least 0")
-        _check_powers(k, *sums)
+        fourth, farthest = sums
+        if min(norms.min(), fourth.min(), farthest.min()) < 0 or farthest.max() > MOST_SQUARED:
+            raise ValueError(
+                f"sums of squares over the reference rows must be from 0 to {MOST_SQUARED:g}"
+            )
+        square = farthest**2
+        if (fourth > square * (1 + 1e-9)).any() or (square > k * fourth * (1 + 1e-9)).any():
+            raise ValueError(
+                f"mean fourth powers {fourth.tolist()} of distances are not those of {k} reference rows of "
+                f"which the farthest have the squares {farthest.tolist()}"
+            )
         covariance, shared = (_symmetric(arrays, name, m) for name in SYMMETRIC)
         counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64)
-        if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
+        if ((counts < 0) | (counts > k)).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
         each = np.maximum(counts, 1).astype(np.float64)
         most = k / np.outer(each, each) * (1 + SLACK)
         if shared.size and counts.size and ((shared < 0) | (shared > most)).any():
             raise ValueError(f"rows that show two nodes must be from 0 to {k} together")
-        return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)  # type: ignore[call-arg]
+        return cls(k, norms, fourth, farthest, covariance, counts, shared)
 
     def check_fits(self, stds: np.ndarray, laws: tuple[Any, ...]) -> None:
         """Raise unless norms and covariance are those of the laws and of the standard deviations of a test.
 
         Shapes: stds (m,).
         """
-        known = [hasattr(law, "multiplicities") for law in laws]
-        expected = (
-            np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws])
-            if all(known)
-            else self.norms
-        )
-        if expected.shape != self.norms.shape or not np.allclose(
-            self.norms, expected, rtol=SLACK, atol=0.0
+        if all(hasattr(law, "multiplicities") for law in laws) and not np.allclose(
+            self.norms, _norms_of(laws), rtol=SLACK, atol=0.0
         ):
             raise ValueError(
                 "the norms of the reference rows' covariance are not those of the laws of the test"
@@ -102,21 +104,6 @@ class KeptRows:
             )
 
 
-def _check_powers(k: int, fourth: np.ndarray, farthest: np.ndarray) -> None:
-    """Raise unless mean fourth powers and largest squares can be those of k numbers in the range of `MOST_SQUARED`."""
-    if farthest.max() > MOST_SQUARED:
-        raise ValueError(
-            f"squared distances of reference rows must be at most {MOST_SQUARED:g}, "
-            f"found {farthest.max()}"
-        )
-    square = farthest**2
-    if (fourth > square * (1 + 1e-9)).any() or (square > k * fourth * (1 + 1e-9)).any():
-        raise ValueError(
-            f"mean fourth powers {fourth.tolist()} of distances are not those of {k} reference rows of "
-            f"which the farthest have the squares {farthest.tolist()}"
-        )
-
-
 def kept_rows(
     reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, ...]
 ) -> KeptRows | None:
@@ -128,7 +115,7 @@ def kept_rows(
     holes = reference.holes  # type: ignore[attr-defined]
     return KeptRows(
         reference.num_rows,
-        np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws]),
+        _norms_of(laws),
         (squared**2).mean(axis=1),
         squared.max(axis=1),
         reference.covariance() if formed else np.zeros((0, 0)),
@@ -137,14 +124,13 @@ def kept_rows(
     )
 
 
-def _norms(values: np.ndarray, counts: np.ndarray) -> tuple[Any, ...]:
-    """Trace, Frobenius norm and largest of eigenvalues with multiplicities."""
-    return (counts * values).sum(), np.sqrt((counts * values**2).sum()), values.max()
-
-
-def _triangle(matrix: np.ndarray) -> np.ndarray:
-    """(m (m + 1) / 2,) the lower triangle of a symmetric matrix, row by row."""
-    return matrix[np.tril_indices(len(matrix))]
+def _norms_of(laws: tuple[Any, ...]) -> np.ndarray:
+    """(q, 3) trace, Frobenius norm and largest of the eigenvalues of each law."""
+    found = []
+    for law in laws:
+        values, counts = law.eigenvalues, law.multiplicities
+        found.append((counts @ values, np.sqrt(counts @ values**2), values.max()))
+    return np.array(found)
 
 
 def _symmetric(arrays: dict[str, np.ndarray], name: str, m: int) -> np.ndarray:

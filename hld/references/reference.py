@@ -23,7 +23,7 @@ MAX_FULL_SPECTRUM = (
 
 
 class Covariance(Protocol):
-    """A covariance matrix S (l, l), formed or not."""
+    """A covariance matrix, formed or not: what the law of a squared length needs."""
 
     @property
     def trace(self) -> float:
@@ -33,17 +33,11 @@ class Covariance(Protocol):
     def trace_sq(self) -> float:
         """tr(S^2)."""
 
-    def diagonal(self) -> np.ndarray:
-        """(l,) variances."""
-
-    def covariance(self) -> np.ndarray:
-        """(l, l) S."""
-
     def eigenvalues(self, k: int | None = None) -> np.ndarray:
-        """All eigenvalues, or the k largest, in descending order."""
+        """All eigenvalues, or about the k largest, in descending order."""
 
 
-class Reference(Covariance, Protocol):
+class Reference(Protocol):
     """A distribution of likelihood vectors (m,); shapes nodes (m,), mean (size,)."""
 
     @property
@@ -73,6 +67,12 @@ class Reference(Covariance, Protocol):
     @property
     def model(self) -> Reference:
         """The circuit's reference."""
+
+    def diagonal(self) -> np.ndarray:
+        """(size,) variances."""
+
+    def covariance(self) -> np.ndarray:
+        """(size, size) S."""
 
     def rows(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """(n, m) vectors of rows that follow the reference, minus the mean; fewer where there are fewer."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.features.linear_maps import MAPPED, seen_by, squared_distances
+from hld.features.linear_maps import MAPPED, squared_distances
 from hld.features.row_vectors import RowVectors
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
@@ -33,10 +33,12 @@ from hld.references.reference import MAX_FULL_SPECTRUM
 from pcircuit.evidence import is_missing
 
 if TYPE_CHECKING:
-    from hld.features.linear_maps import LinearMap, Scaled, SparseRows, Stretched, Window
+    from hld.features.linear_maps import LinearMap
 
 SPARSE = 10  # multiplications of dense matrices in the time of one with a sparse matrix
 DENSE = 20  # rows to each one drawn, up to which dense weights take less time than sparse ones
+MULTIPLY = 0.1  # of a multiplication in a matrix product, in additions to a mean
+BLOCK_VALUES = 2**22  # numbers of means, or weights of rows, that are held at a time
 MANY_ROWS, MANY_BYTES, MOST_BYTES = (
     20_000,
     2**27,
@@ -107,24 +109,14 @@ class RowReference(RowCovariance):
         means: np.ndarray = resampled_weights(len(self.table), T, B, rng) @ self.table
         return means
 
-    def under(self, metric: Scaled | SparseRows | Stretched | Window) -> Any:
+    def under(self, metric: LinearMap) -> Any:
         """F S F^T: formed for few nodes; of fewer rows than nodes by their products, else by its mapped rows."""
         n, m = self.table.shape
-        inner, seen = seen_by(metric)
         if n < m and n <= MOST_FORMED:
             return DenseCovariance(row_products(metric, self.table, self.known) / (n - 1))
-        if inner.width <= min(MOST_FORMED, n):
-            return through(inner, self._covariance_of(seen))
+        if m <= min(MAX_FULL_SPECTRUM, n):
+            return through(metric.alone, self.covariance()[metric.seen, metric.seen])
         return RowCovariance(metric.apply(self.table))
-
-    def _covariance_of(self, seen: slice) -> np.ndarray:
-        """S of some of successive coordinates: of that which is kept, or of the rows, and kept."""
-        if len(self.mean) <= MAX_FULL_SPECTRUM:
-            return self.covariance()[seen, seen]
-        place = seen.start, seen.stop
-        if place not in self.known:
-            self.known[place] = RowCovariance(self.table[:, seen]).covariance()
-        return self.known[place]
 
 
 def row_products(metric: LinearMap, rows: np.ndarray, known: dict[Any, Any]) -> np.ndarray:
@@ -159,6 +151,30 @@ def costs_of_sums(
     n, m = shape
     by_products = len(metrics) * n * (drawn + MAPPED) if n < m else np.inf
     return by_products, m * drawn + sum(metric.num_multiplications for metric in metrics)
+
+
+def drawn_distances(
+    metrics: tuple[LinearMap, ...],
+    rows: np.ndarray,
+    T: int,
+    B: int,
+    rng: np.random.Generator,
+    known: dict[Any, Any],
+) -> np.ndarray:
+    """(B, q) squared distances of the means of B batches of T rows that are drawn from some rows (n, m)."""
+    step = max(1, BLOCK_VALUES // max(rows.shape))
+    blocks = []
+    for start in range(0, B, step):
+        weights = resampled_weights(len(rows), T, min(step, B - start), rng)
+        blocks.append(distances_of_sums(metrics, rows, weights, known))
+    return np.concatenate(blocks)
+
+
+def draw_cost(metrics: tuple[LinearMap, ...], rows: np.ndarray, T: int) -> float:
+    """About what one of these batches costs, in additions."""
+    n = len(rows)
+    drawn = SPARSE * T if n > DENSE * T else n
+    return MULTIPLY * min(costs_of_sums(metrics, rows.shape, drawn))
 
 
 def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:

@@ -38,7 +38,7 @@ same rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -126,9 +126,8 @@ class StretchReference:
 
     def part(self, places: np.ndarray) -> StretchReference:
         """The same stretches, of some numbers of the vector alone."""
-        return StretchReference(
-            self.counts, self.means[:, places], self.mean[places], self.fill[places], self.num_rows
-        )
+        parts = self.mean[places], self.fill[places]
+        return replace(self, means=self.means[:, places], mean=parts[0], fill=parts[1])
 
     def is_dependent(self, risk: float = 0.5) -> bool:
         """Whether the halves of the longest stretches go together: by more than chance does, with a small risk."""
@@ -159,13 +158,7 @@ class StretchReference:
 
     def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
-        return {
-            "counts": self.counts,
-            "means": self.means,
-            "mean": self.mean,
-            "fill": self.fill,
-            "num_rows": np.array([self.num_rows]),
-        }
+        return {part.name: np.asarray(getattr(self, part.name)) for part in fields(self)}
 
     @classmethod
     def from_arrays(
@@ -174,7 +167,7 @@ class StretchReference:
         """What `to_arrays` gave, for vectors and further numbers (F,) with such bounds; ValueError where it is none."""
         every = np.append(bounds, further)
         counts = finite_array(arrays, "counts", (None,), np.int64)
-        n = int(finite_array(arrays, "num_rows", (1,), np.int64)[0])
+        n = int(finite_array(arrays, "num_rows", (), np.int64))
         if not 1 <= len(counts) <= 50 or counts.min() < 2 or counts.max() > MOST_STRETCHES or n < 2:
             raise ValueError("the stretches of the test do not fit together")
         means = bounded_array(arrays, "means", (int(counts.sum()), len(every)), every)

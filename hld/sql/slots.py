@@ -19,7 +19,7 @@ and quotes for the dialect in use; names of columns likewise.  Three things need
   is no smaller than e as a double, found by bisection, so that both agree on every microsecond.
 * NaN is missing; databases sort it above infinity.
 
-Rare levels are known by digests only (`schemas.rare_levels`), which no database computes: they share the slot of
+Rare levels are known by digests only (`schemas.columns`), which no database computes: they share the slot of
 unseen levels, and the reference's counts of the two are added up as well.
 """
 
@@ -31,10 +31,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.calendar import PARTS
-from hld.tables.schemas.columns import BINNED, BinColumn, LevelColumn
-from hld.tables.schemas.encoding import LARGEST
-from hld.tables.schemas.rare_levels import spans
+from hld.tables.derived import PARTS
+from hld.tables.schemas.columns import BINNED, WHOLE, BinColumn, LevelColumn, spans
 from hld.tables.times import EPOCH, TIMES, time_level
 
 MISSING, ODD = -1, -2
@@ -55,10 +53,10 @@ def counted_column(column: LevelColumn | BinColumn) -> Any:
     """The column as a database counts it: rare levels are unseen ones."""
     if not getattr(column, "rare", b""):
         return column
-    if column.unseen != "keep":
+    if column.policy != "keep":
         raise ValueError(
             f"column {column.name!r} has rare levels, and unseen ones are to be treated otherwise "
-            f"({column.unseen!r}): a database cannot tell them apart, so leave the column out"
+            f"({column.policy!r}): a database cannot tell them apart, so leave the column out"
         )
     return MergedColumn(column.name, column.kind, column.levels)
 
@@ -71,7 +69,7 @@ def codes_of_slots(column: LevelColumn | BinColumn) -> np.ndarray:
     else:
         last = len(column.edges)
         codes, beyond = np.array([-1, -1, 0, *range(last + 1), last]), [2, -1]
-    if column.unseen != "keep":
+    if column.policy != "keep":
         codes[beyond] = -1
     return codes
 
@@ -117,7 +115,7 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
 
 
 def part_expression(value: Any, part: str) -> Any:
-    """A part of a date (`hld.tables.calendar`) as an expression; None where the column holds no dates."""
+    """A part of a date (`hld.tables.derived`) as an expression; None where the column holds no dates."""
     import ibis
 
     if part not in PARTS:
@@ -166,33 +164,24 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
     import ibis
 
     dtype = value.type()
+    if dtype.is_floating() or dtype.is_decimal():
+        return _span_branches(column.levels, value.cast("float64"))
     if dtype.is_numeric() or dtype.is_boolean():
-        if dtype.is_floating() or dtype.is_decimal():
-            return _span_branches(column.levels, value.cast("float64"))
-        literals = [
-            _number(level, *(dtype.bounds if dtype.is_integer() else (0, 1)))
-            for level in column.levels
-        ]
+        bounds = dtype.bounds if dtype.is_integer() else (0, 1)
+        literals = [_number(level, *bounds) for level in column.levels]
         value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value
     elif column.kind != "categorical":
         return None
     elif dtype.is_temporal():
         value = value.cast("timestamp") if dtype.is_date() else value
-        return [
-            (value == _literal(moment, dtype), code)
-            for moment, code in _moments(column.levels, dtype).items()
-        ]
+        literals = [_moment(level, dtype) for level in column.levels]
     else:
-        value = value.cast("string")
+        compared = _bytes if _backend(value) == "duckdb" else ibis.literal
+        value = _bytes(value.cast("string")) if compared is _bytes else value.cast("string")
         literals = [
-            level if isinstance(level, str) and "\0" not in level else None
+            compared(level) if isinstance(level, str) and "\0" not in level else None
             for level in column.levels
         ]
-        if _backend(value) == "duckdb":
-            value, literals = (
-                _bytes(value),
-                [None if level is None else _bytes(level) for level in literals],
-            )
     return [
         (value == literal, code) for code, literal in enumerate(literals) if literal is not None
     ]
@@ -225,7 +214,7 @@ def _span_branches(levels: Any, value: Any) -> list[Any]:
         and abs(level) <= np.finfo(float).max
         and float(level) == level
     }
-    near = [code for code, level in numbers.items() if abs(level) < LARGEST]
+    near = [code for code, level in numbers.items() if abs(level) < WHOLE]
     taken = dict(zip(near, spans([numbers[code] for code in near]), strict=True))
     ends = {code: taken.get(code, (level, level)) for code, level in numbers.items()}
     return [
@@ -256,23 +245,15 @@ def _number(level: Any, least: int, most: int) -> Any:
     )
 
 
-def _moments(levels: Any, dtype: Any) -> dict[Any, int]:
-    """The times of which levels are the text, and the positions of these."""
-    return {
-        moment: code
-        for code, level in enumerate(levels)
-        if (moment := _moment_of_text(level, dtype)) is not None and level == time_level(moment)
-    }
-
-
-def _moment_of_text(level: Any, dtype: Any) -> Any:
-    """The time of which a level is the text; None if it is not, or has a zone, which no text of a cell has."""
+def _moment(level: Any, dtype: Any) -> Any:
+    """The time of which a level is the text; None if it is of none, or has a zone, which no text of a cell has."""
     kind = datetime.time if dtype.is_time() else datetime.datetime
     try:
         found = kind.fromisoformat(level)
     except (TypeError, ValueError):
         return None
-    return found if found.tzinfo is None else None
+    is_text = found.tzinfo is None and level == time_level(found)
+    return _literal(found, dtype) if is_text else None
 
 
 def _time_marks(column: Any, dtype: Any) -> list[Any] | None:

@@ -174,9 +174,7 @@ def _found_in_postgres(connection: Any, name: str) -> Any:
 
 def _connection(ibis: Any, source: Any) -> Any:
     """A connection of ibis."""
-    if isinstance(
-        source, ibis.BaseBackend if hasattr(ibis, "BaseBackend") else ibis.backends.BaseBackend
-    ):
+    if hasattr(source, "list_tables"):
         return source
     if isinstance(source, str):
         return _opened(ibis, source)
@@ -195,13 +193,13 @@ def _opened(ibis: Any, url: str) -> Any:
     """The connection that a URL, or the path of a file of DuckDB, names."""
     if url in ("", "duckdb", "duckdb://"):
         return ibis.duckdb.connect(**NO_EXTENSIONS)
+    path = url.removeprefix("duckdb://").replace("//", "/")
     try:
         if url.startswith("sqlite://"):
             return _sqlite(ibis, url.removeprefix("sqlite://"))
         if url.startswith("duckdb:///"):
-            _check_file(url.removeprefix("duckdb://").replace("//", "/"), "duckdb")
+            _check_file(path, "duckdb")
         if url.startswith("duckdb://") or "://" not in url:
-            path = url.removeprefix("duckdb://").replace("//", "/")
             return ibis.duckdb.connect(path, read_only=True, **NO_EXTENSIONS)
         return ibis.connect(url)
     except Exception as error:

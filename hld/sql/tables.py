@@ -33,7 +33,7 @@ from hld.sql.slots import (
 from hld.sql.sources import one_line, reading, rows_as_tuples, table_of
 from hld.tables.factored import object_cells
 from hld.tables.schemas.columns import BINNED
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.tables.shown_names import listed
 from hld.witnesses.count_law import merged_codes
 
@@ -104,12 +104,46 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
 
 def _asked(detector: Any, columns: Any, edges: list[Any], table: Any) -> TableInDatabase:
     """What queries count in a table."""
-    expressions, absent, extra = _expressions(detector, columns, table)
-    pairs = _blocks(edges, set(range(len(columns))) - set(absent))
+    expressions, extra = _expressions(detector, columns, table)
     coded = table.select(**{f"c{v}": one for v, one in expressions.items()})
-    found = [_counted(coded, block) for block in pairs]
-    slots = {pair: counts for block in found for pair, counts in block.items()}
-    return _assembled(columns, edges, slots, (absent, extra), len(found))
+    sets: list[tuple[int, ...]] = [(u, v) for u, v in edges if {u, v} <= expressions.keys()]
+    sets += [(v,) for v in sorted(expressions.keys() - {v for pair in sets for v in pair})]
+    blocks = [sets[start : start + BLOCK] for start in range(0, len(sets), BLOCK)]
+    codes = [codes_of_slots(column) for column in columns]
+    tables: dict[tuple[int, ...], np.ndarray] = {}
+    for block in blocks:
+        tables |= _counted(coded, block, [len(one) for one in codes])
+    totals = {int(one.sum()) for one in tables.values()}
+    T = totals.pop()
+    if totals:
+        raise ValueError("the table changed while it was counted: test a snapshot of it")
+    if not T:
+        raise ValueError("the table has 0 rows, expected at least one")
+    # (slots, C + 1) for each column, the last for cells that count as missing
+    categories = [
+        np.eye(column.num_categories + 1, dtype=np.int64)[one]
+        for column, one in zip(columns, codes, strict=True)
+    ]
+    singles = [T * (np.arange(len(one)) == MISSING - ODD) for one in codes]
+    for one, counts in tables.items():
+        for place, v in enumerate(one):
+            singles[v] = counts.sum(axis=1 - place) if len(one) == 2 else counts
+    pairs = [
+        (categories[u].T @ tables[u, v] @ categories[v])[:-1, :-1]
+        if (u, v) in tables
+        else np.zeros((columns[u].num_categories, columns[v].num_categories), np.int64)
+        for u, v in edges
+    ]
+    profile = Profile(
+        T,
+        tuple(single @ one for single, one in zip(singles, categories, strict=True)),
+        np.array(edges, dtype=np.int64).reshape(-1, 2),
+        tuple(pairs),
+    )
+    cells = np.array([_cells(*one) for one in zip(columns, singles, strict=True)])
+    absent = tuple(column.name for v, column in enumerate(columns) if v not in expressions)
+    report = EncodingReport(T, *cells.T.copy())
+    return TableInDatabase(columns, profile, report, absent, extra, len(blocks))
 
 
 def _encoded(detector: Any, columns: Any, edges: list[Any], table: Any) -> TableInDatabase:
@@ -139,10 +173,8 @@ def _encoded(detector: Any, columns: Any, edges: list[Any], table: Any) -> Table
     return TableInDatabase(columns, profile, report, tuple(absent), tuple(extra), 1)
 
 
-def _expressions(
-    detector: Any, columns: Any, table: Any
-) -> tuple[dict[int, Any], list[int], list[str]]:
-    """The slots of each column that the table has, positions of those that it has not, and names of others."""
+def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any], tuple[str, ...]]:
+    """The slots of each column that the table has, and names of others."""
     encoder = detector.encoder_
     names = tuple(table.columns)
     by_name = encoder.by_name or bool(encoder.derived) or set(names) == set(encoder.table_names)
@@ -167,25 +199,14 @@ def _expressions(
             f"the table has none of the fitted columns ({listed(encoder.names, 8, is_quoted=False)}), "
             f"expected at least one: it has {listed(names, 8) or 'none'}"
         )
-    known = {
-        *encoder.names,
-        *encoder.table_names,
-        *encoder.optional,
-        *(one.source for one in encoder.derived),
-    }
-    return found, [v for v in range(len(columns)) if v not in found], sorted(set(at) - known)
+    sources = (one.source for one in encoder.derived)
+    return found, tuple(sorted({*at} - {*encoder.all_names, *encoder.optional, *sources}))
 
 
-def _blocks(edges: list[Any], there: set[int]) -> list[list[tuple[int, ...]]]:
-    """What is counted, query by query: the edges between columns that are there, and columns without such an edge."""
-    sets: list[tuple[int, ...]] = [(u, v) for u, v in edges if u in there and v in there]
-    covered = {v for pair in sets for v in pair}
-    sets += [(v,) for v in sorted(there - covered)]
-    return [sets[start : start + BLOCK] for start in range(0, len(sets), BLOCK)]
-
-
-def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], list[Any]]:
-    """Of each pair and each single column of a block the slots that occur, and how often."""
+def _counted(
+    coded: Any, block: list[tuple[int, ...]], sizes: list[int]
+) -> dict[tuple[int, ...], np.ndarray]:
+    """How often each slot, or each two slots, of a column or a pair of columns of a block occur."""
     import ibis
 
     used = sorted({v for one in block for v in one})
@@ -198,68 +219,18 @@ def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], 
     else:
         with reading(connection) as cursor:
             rows = cursor.execute(text).fetchall()
-    found: dict[tuple[int, ...], list[Any]] = {}
+    found = {one: np.zeros([sizes[v] for v in one], np.int64) for one in block}
     sets_of = {frozenset(one): one for one in block}
     for *slots, number in rows:
         cells = {v: slot for v, slot in zip(used, slots, strict=True) if slot is not None}
         one = sets_of[frozenset(cells)]
-        found.setdefault(one, []).append([*(int(cells[v]) for v in one), int(number)])
+        found[one][tuple(int(cells[v]) - ODD for v in one)] = number
     return found
 
 
 def _names(columns: Iterable[int]) -> str:
     """Columns of slots in SQL."""
     return ", ".join(f'"c{v}"' for v in columns)
-
-
-def _assembled(
-    columns: Any,
-    edges: list[Any],
-    slots: dict[tuple[int, ...], list[Any]],
-    names: tuple[list[int], list[str]],
-    num_queries: int,
-) -> TableInDatabase:
-    """Profile and report of what was counted."""
-    absent, extra = names
-    totals = {sum(row[-1] for row in rows) for rows in slots.values()}
-    if not totals:
-        raise ValueError("the table has 0 rows, expected at least one")
-    T = totals.pop()
-    if totals:
-        raise ValueError("the table changed while it was counted: test a snapshot of it")
-    legends = [codes_of_slots(column) for column in columns]
-    single = {v: [[MISSING, T]] for v in absent}
-    tables = {
-        tuple(pair): np.zeros([columns[v].num_categories for v in pair], np.int64) for pair in edges
-    }
-    for one, rows in slots.items():
-        for place, v in enumerate(one):
-            single.setdefault(v, [[row[place], row[-1]] for row in rows])
-        for u, v, number in rows if len(one) == 2 else ():
-            cell = legends[one[0]][u - ODD], legends[one[1]][v - ODD]
-            if min(cell) >= 0:
-                tables[one][cell] += number
-    counts, cells = [], []
-    for v, column in enumerate(columns):
-        places, numbers = np.array(single[v]).T
-        found = np.bincount(places - ODD, numbers, len(legends[v])).astype(np.int64)
-        cells.append(_cells(column, found))
-        C = column.num_categories
-        codes = np.where(legends[v] < 0, C, legends[v])
-        counts.append(np.bincount(codes, found, C + 1).astype(np.int64))
-    return TableInDatabase(
-        columns,
-        Profile(
-            T,
-            tuple(counts),
-            np.array(edges, dtype=np.int64).reshape(-1, 2),
-            tuple(tables[tuple(pair)] for pair in edges),
-        ),
-        EncodingReport(T, *np.array(cells).T.copy()),
-        tuple(columns[v].name for v in absent),
-        tuple(extra),
-        num_queries,
-    )
 
 
 def _cells(column: Any, found: np.ndarray) -> tuple[int, ...]:
@@ -272,7 +243,7 @@ def _cells(column: Any, found: np.ndarray) -> tuple[int, ...]:
         last = int(found[-1]) + odd
         beyond = last
         new, missing = ((0, 0, last) if hasattr(column, "merged") else (last, 0, 0)), int(found[1])
-    if column.unseen == "refuse" and beyond:
+    if column.policy == "refuse" and beyond:
         raise ValueError(
             f"column {column.name!r} of the database holds {beyond} values that training did not show, "
             "which its schema refuses: correct them, or change the column's `policy`"

@@ -97,13 +97,13 @@ def own_names(columns: Columns, encoder: Any = None) -> list[Any]:
 
     In tables that are matched by position, those that are left out have their places, and so names, too.
     """
-    names, width = columns.names, len(columns.arrays)
-    if encoder is None:
-        return [None] * width
-    if names is not None and (encoder.by_name or {*names} == {*encoder.table_names}):
+    width = len(columns.arrays)
+    if encoder is not None and encoder.goes_by_names(columns):
         known = {*encoder.names, *(one.source for one in encoder.derived)}
-        return [name if name in known else None for name in names]
-    return list(encoder.table_names) if width == len(encoder.table_names) else [None] * width
+        return [name if name in known else None for name in columns.names or ()]
+    if encoder is None or width != len(encoder.table_names):
+        return [None] * width
+    return list(encoder.table_names)
 
 
 @contextlib.contextmanager

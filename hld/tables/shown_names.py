@@ -38,14 +38,9 @@ def listed(
         nearest = difflib.get_close_matches(near.casefold(), by_text, MOST_NEAR)
         first = [by_text[text] for text in nearest]
         names = first + [name for name in names if name not in first]
-    texts = [repr(name) for name in names[:most]]
-    texts = (
-        texts
-        if is_quoted
-        else [
-            text[1:-1] if isinstance(name, str) else text
-            for name, text in zip(names, texts, strict=False)
-        ]
-    )
+    texts = [
+        repr(name) if is_quoted or not isinstance(name, str) else repr(name)[1:-1]
+        for name in names[:most]
+    ]
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(map(in_one_line, texts)) + more

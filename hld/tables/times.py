@@ -61,33 +61,27 @@ def time_kind(values: Any) -> str | None:
     """
     if values.dtype.kind in "Mm":
         return "date" if values.dtype.kind == "M" else "duration"
-    cells = getattr(values, "levels", values).tolist() if values.dtype.kind in "OU" else []
-    first = next((cell for cell in cells if not is_empty(cell)), None)  # most often enough to tell
-    if isinstance(first, str):
-        if text_kind([first, first]) is None:
-            return None
-        texts = dict.fromkeys(cell for cell in cells if not is_empty(cell))
-        return text_kind([*texts]) if all(isinstance(text, str) for text in texts) else None
-    for kind, types in _OF.items():
-        if isinstance(first, types):
-            return kind if all(isinstance(one, types) or is_empty(one) for one in cells) else None
-    return None
+    levels = values.levels.tolist() if isinstance(values, Factored) else []
+    cells = [cell for cell in levels if not is_empty(cell)]
+    if all(isinstance(cell, str) for cell in cells):
+        return text_kind([*dict.fromkeys(cells)])
+    kinds = [kind for kind, types in _OF.items() if all(isinstance(one, types) for one in cells)]
+    return kinds[0] if kinds else None
 
 
 def as_seconds(values: Any, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """(N,) seconds of a column of times, NaN where missing; (N,) flags of cells that are no such times."""
     if isinstance(values, Factored):
-        seconds, odd = as_seconds(values.levels, kind)
-        return values.spread(seconds, np.nan), values.spread(odd, False)
-    code = values.dtype.kind
-    if code in "Mm" and (code == "M") == (kind == "date"):
+        cells = values.levels.tolist()
+        found = [None if is_empty(cell) else _seconds_of(cell, kind) for cell in cells]
+        is_odd = [
+            one is None and not is_empty(cell) for one, cell in zip(found, cells, strict=True)
+        ]
+        odd = np.array(is_odd, dtype=bool)
+        return values.spread(np.array(found, dtype=np.float64), np.nan), values.spread(odd, False)
+    if values.dtype.kind == {"date": "M", "duration": "m"}.get(kind):
         return _counted_seconds(values), np.zeros(len(values), dtype=bool)
-    seconds, odd = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
-    for i, cell in enumerate(values.tolist() if code in "OU" else values):
-        if not is_empty(cell):
-            found = _seconds_of(cell, kind)
-            seconds[i], odd[i] = (np.nan, True) if found is None else (found, False)
-    return seconds, odd
+    return np.full(len(values), np.nan), values == values
 
 
 def from_seconds(seconds: float, kind: str) -> Any:
@@ -165,14 +159,11 @@ def is_empty(cell: Any) -> bool:
 
 def text_kind(cells: Sequence[str]) -> str | None:
     """One of "date", "duration", "time" for distinct texts (n,) all of which are such, else None."""
-    if len(cells) < 2:
-        return None
-    if all(ISO.fullmatch(in_iso(cell)) for cell in cells):
-        return "date"
-    seconds: list[Any] = [seconds_of_text(cell, "duration") for cell in cells]
-    if None in seconds:
-        return None
-    return "time" if all(map(_is_clock, cells)) and max(seconds) < DAY else "duration"
+    if len(cells) > 1:
+        for kind in ("date", "time", "duration"):
+            if all(seconds_of_text(cell, kind) is not None for cell in cells):
+                return kind
+    return None
 
 
 def times_of_texts(cells: Any, kind: str) -> np.ndarray:

@@ -105,8 +105,6 @@ def of_steps(counts: Any, unit: float) -> Any:
 class Grid:
     """The values of one column with bins, and what is known of them inside; shapes quantiles (65,)."""
 
-    low: float
-    high: float
     quantiles: np.ndarray
     unit: float
 
@@ -142,9 +140,7 @@ class Grid:
         marks = np.asarray(marks, dtype=np.float64)
         if self.unit == UNROUNDED:
             return marks
-        nearest = of_steps(np.ceil(steps(marks, self.unit) - CLOSE) - 0.5, self.unit)
-        # all numbers are that are rounded to the largest
-        return np.where(marks > self.high, marks + self.unit, nearest)
+        return of_steps(np.ceil(steps(marks, self.unit) - CLOSE) - 0.5, self.unit)
 
     def draw(self, low: np.ndarray, high: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Numbers in [low, high) from uniforms on [0, 1), all (N,)."""
@@ -156,28 +152,19 @@ class Grid:
         x = np.clip(x, low, np.nextafter(high, -np.inf))
         if self.unit == UNROUNDED:
             return x
-        first, end = steps(low, self.unit), np.round(steps(high, self.unit))
-        # the last bin ends just above the largest value, which belongs to it; others end below the first of the next
-        ends_above = (of_steps(end, self.unit) < high) & (
-            np.abs(steps(high, self.unit) - end) < CLOSE
-        )
-        least = np.ceil(first - CLOSE)
-        most = np.where(ends_above, end, np.ceil(steps(high, self.unit) - CLOSE) - 1)
-        rounded = of_steps(np.clip(np.round(steps(x, self.unit)), least, most), self.unit)
-        return np.where(most >= least, rounded, x) + 0.0  # no -0.0
+        first, last = (np.ceil(steps(one, self.unit) - CLOSE) for one in (low, high))
+        rounded = of_steps(np.clip(np.round(steps(x, self.unit)), first, last - 1), self.unit)
+        return np.where(last > first, rounded, x) + 0.0  # no -0.0
 
 
 def grids(columns: Any, tables: ValueTables) -> list[Any]:
     """A `Grid` for each column with bins, None for the others."""
     known = iter(zip(tables.quantiles, tables.units.tolist(), strict=True))
-    return [
-        Grid(column.low, column.high, *next(known)) if is_binned(column) else None
-        for column in columns
-    ]
+    return [Grid(*next(known)) if is_binned(column) else None for column in columns]
 
 
 def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:
-    """The same columns with each edge at the smallest value of its bin that can be drawn.
+    """The same columns with each edge at the smallest value of its bin that can be drawn, and high above the largest.
 
     Edges lie between training values.  The part of a bin below the first multiple of the column's unit holds no value,
     and a condition that cuts there would give it a share.
@@ -186,9 +173,9 @@ def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:
     for column, grid in zip(columns, grids, strict=True):
         if grid is not None:
             edges = tuple(grid.cut(edge, False) for edge in column.edges)
-            marks = (column.low, *edges)
-            if all(a < b for a, b in pairwise(marks)) and marks[-1] <= column.high:
-                column = replace(column, edges=edges)
+            marks = (column.low, *edges, high := grid.cut(column.high, True))
+            is_apart = all(a < b for a, b in pairwise(marks))
+            column = replace(column, edges=edges if is_apart else column.edges, high=high)
         found.append(column)
     return tuple(found)
 

@@ -17,7 +17,6 @@ import numpy as np
 from hld.features.linear_maps import LinearMap
 from hld.features.score_features import ScoreFeatures
 from hld.laws.named import NULLS, NullOptions, check_null_choice
-from hld.laws.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
 from hld.references.reference import Reference
 from hld.references.rows import FROM_ROWS, REFERENCES
@@ -87,7 +86,7 @@ class Calibration:
     mean: np.ndarray
     stds: np.ndarray
     metrics: tuple[Any, ...]
-    null: Null
+    null: Any
     kept: KeptRows | None = None
     features: ScoreFeatures | None = None
     holed_laws: dict[Any, Any] = field(default_factory=dict, repr=False)  # of `row_batches`

@@ -46,10 +46,9 @@ from hld.laws.ranks.confirmation import least_pvalue
 from hld.references.holes import HolePatterns
 from hld.references.rows import FROM_ROWS, REFERENCES
 from hld.testing.calibration import Settings, calibrate, usual_missing
-from hld.testing.planning.power import Planner
 from hld.testing.row_batches import holed_laws, judge_rows
 from hld.testing.summaries.summary import BatchSummary
-from hld.testing.summaries.summing import summarize_rows, test_fingerprint
+from hld.testing.summaries.summing import RowSums, summarize_rows, test_fingerprint
 from hld.testing.summed_batch import judge_summary, judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, reaches, verdict
 from hld.witnesses.metrics.maps import RIDGE
@@ -72,7 +71,6 @@ if TYPE_CHECKING:
     from hld.references.available import Shown
     from hld.testing.calibration import Calibration
     from hld.testing.planning.power import Detectable
-    from hld.testing.row_sums import RowSums
 
 
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are listed
@@ -325,7 +323,7 @@ class HLDTest:
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
-        """Test a batch that came in chunks: as in one piece where all of its rows are kept (`hld.testing.row_sums`)."""
+        """Test a batch that came in chunks: as in one piece where all of its rows are kept."""
         if not sums.num_rows:
             raise ValueError("`batch` has no rows: at least one is needed")
         if sums.is_whole:
@@ -392,7 +390,7 @@ class HLDTest:
         >>> test.power(hld.Edit(0, 0, 0.1), 50) < test.power(hld.Edit(0, 0, 0.2), 50)
         True
         """
-        return Planner(self).power(alternative, T, alpha)
+        return self._planner().power(alternative, T, alpha)
 
     def sample_size(self, alternative: Any, power: float = 0.9, alpha: float = 0.05) -> int | None:
         """The smallest number of rows with which an alternative is called shifted with probability `power`.
@@ -423,7 +421,7 @@ class HLDTest:
         >>> test.power(hld.Edit(0, 0, 0.2), T) >= 0.9
         True
         """
-        return Planner(self).sample_size(alternative, power, alpha)
+        return self._planner().sample_size(alternative, power, alpha)
 
     def detectable(self, T: int, power: float = 0.9, alpha: float = 0.05) -> tuple[Detectable, ...]:
         """How much more frequent the most frequent categories of each variable have to get to be found in T rows.
@@ -455,12 +453,17 @@ class HLDTest:
         >>> 0 < first.by < 0.4
         True
         """
-        return Planner(self).detectable(T, power, alpha)
+        return self._planner().detectable(T, power, alpha)
+
+    def _planner(self) -> Any:
+        from hld.testing.planning.power import Planner  # with all that only plans need
+
+        return Planner(self)
 
     @cached_property
     def reaches(self) -> np.ndarray:
         """(q,) by how much, at most, one row that is another moves T times the mean, in each metric."""
-        return reaches(self)
+        return reaches(self, 1.0)
 
     def least_distances(self, T: int) -> np.ndarray:
         """(q,) float array: the distance in each metric that rounding alone can make in means of T rows.

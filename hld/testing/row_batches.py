@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 import pcircuit
-from hld.features.linear_maps import Scaled, Window, seen_by
 from hld.features.row_vectors import RowVectors, some_rows
 from hld.laws.limit_law import limit_law
 from hld.laws.null import Null, PValue
@@ -195,9 +194,9 @@ def _made_laws(test: Any, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
     return tuple(
         # features are shown by the same rows, and have the law that they have without holes
         law
-        if (seen_by(metric)[1].start or 0) >= m
+        if metric.before >= m
         # corrected for T as without holes
-        else replace(limit_law(through(seen_by(metric)[0], own)), excess=law.excess, _prepared={})
+        else replace(limit_law(through(metric.alone, own)), excess=law.excess)
         for law, metric in zip(laws, parts.metrics, strict=True)
     )
 
@@ -218,8 +217,7 @@ def row_factors(g: np.ndarray, own: np.ndarray, T: int, counts: np.ndarray, k: i
 
 def keeps_apart(metric: Any, vectors: RowVectors) -> bool:
     """Whether a metric mixes only numbers that the same rows show: then holes cannot widen its law."""
-    metric = metric.inner if isinstance(metric, Window) else metric
-    if isinstance(metric, Scaled):
+    if metric.alone.node_weights is not None:
         return True
     index = getattr(metric, "index", None)
     regions = None if index is None else vectors.circuit.nodes.region[vectors.nodes][index]

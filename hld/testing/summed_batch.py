@@ -32,16 +32,10 @@ from pcircuit.evidence import is_missing
 
 def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     """Test a batch by its summary."""
-    check_summary(summary)
+    check_summary(summary, test.fingerprint)
     parts, T = test.calibration, summary.num_rows
-    if summary.model != test.fingerprint:
-        raise ValueError(
-            f"`summary` is for the model {summary.model[:8]}, expected {test.fingerprint[:8]}: a summary "
-            "is tested by the model that it was made with"
-        )
-    check_possible(test.vectors, parts.metrics, summary)
+    check_possible(test, summary)
     batch = replace(all_shown(summary.means, T), counts=summary.seen)
-    spread: Any = summary.spread
     found, stretch, held = compared(test, batch), 1.0, None
     if found.factors is not None:
         stretch = float(found.factors.max())
@@ -50,7 +44,7 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
 
     def own(squared: np.ndarray) -> tuple[Any, ...]:
         return confirmed_by_spread(
-            parts.kept, parts.metrics, spread, found.deltas, squared, T, stretch, held=held
+            parts.kept, parts.metrics, summary.arrays, found.deltas, squared, T, stretch, held=held
         )
 
     result = verdict(
@@ -60,7 +54,7 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
         alpha,
         summary.num_missing,
         found.null,
-        check=None if spread is None else checked_by(test, T, found, own),
+        check=None if parts.kept is None else checked_by(test, T, found, own),
         factors=stretch,
     )
     return replace(result, _weights=found.weights)

@@ -108,7 +108,7 @@ def result_of(
     )
 
 
-def reaches(test: Any, factors: Any = 1.0) -> np.ndarray:
+def reaches(test: Any, factors: Any) -> np.ndarray:
     """(q,) by how much a row that is another moves T times the mean, in each metric; shapes factors (m,)."""
     ranges = test.vectors.ranges * factors
     return np.array([metric.reach(ranges) for metric in test.calibration.metrics])

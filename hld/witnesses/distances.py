@@ -12,9 +12,8 @@ and of pairs, are hypergeometric whatever the distribution is (`hld.witnesses.la
 **Circuit** (``reference="circuit"``).  The rows are as many drawn from the circuit as it learned from, at most 50,000.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,27 @@ DRAWN_ROWS = 50_000
 SHARE = 0.04  # of the level: `benchmarks.power.trials`
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Distance:
-    """One distance: Q, its mean without a shift, its p-value, and the largest one where r rows are others."""
+    """Q of T rows against n, its mean without a shift and its law (4,), and what a row moves its root by."""
 
     squared: float
     expected: float
-    pvalue: float
-    after: Callable[[int], float]
-    share: float = 0.0  # of the level
+    law: np.ndarray
+    num_rows: int
+    num_kept: int
+    reach: float
+    share: float = 0.0
+
+    @cached_property
+    def pvalue(self) -> float:
+        """P(Q >= squared)."""
+        return self.after(0)
+
+    def after(self, rows: int) -> float:
+        """The largest p-value where so many rows are others."""
+        left = max(self.squared**0.5 - rows * self.reach, 0.0) ** 2
+        return law_tail(self.law, left, self.num_rows, self.num_kept)
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift."""
@@ -56,7 +67,7 @@ def count_distances(detector: Any, profile: Any) -> list[Distance] | None:
         return None
     batch = [one[:-1] for one in profile.counts], profile.pairs
     sides = zip(own.laws, merged_counts(columns, own), batch, strict=True)
-    return [_from_rows(*each, T, own.num_rows) for each in sides]
+    return [_distance(*each, T, own.num_rows) for each in sides]
 
 
 def _drawn_profile(detector: Any) -> Profile:
@@ -74,62 +85,26 @@ def levels(held: Held, batch: Profile) -> Distance:
     """
     own, T = held.counts, batch.num_rows
     if own.laws is None or min(T, own.num_rows) < LEAST_ROWS:
-        return Distance(0.0, 0.0, 1.0, _nothing)
+        return Distance(0.0, 0.0, np.zeros(4), T, own.num_rows, 0.0)
     tables, counts = (merged_counts(held.columns, one)[0] for one in (own, batch))
-    return replace(_from_rows(own.laws[0], tables, counts, T, own.num_rows), share=SHARE)
+    return replace(_distance(own.laws[0], tables, counts, T, own.num_rows), share=SHARE)
 
 
-def _nothing(rows: int) -> float:
-    """The p-value where there is nothing to compare."""
-    return 1.0
-
-
-def _from_rows(law: np.ndarray, tables: Any, counts: Any, T: int, n: int) -> Distance:
-    """The distance of counts from those of n rows, of a law (4,)."""
-    squared, first = _pooled(tables, counts)
-    scale = first / law[0] if law[0] > 0 else 1.0
-    tail = partial(_law_tail, law * [scale, scale**2, scale, scale**2], T, n)
-    pooled = [
-        (one + own) / max(int((one + own).sum()), 1)
-        for one, own in zip(tables, counts, strict=True)
-    ]
-    return Distance(
-        squared, first, tail(squared), partial(_after, tail, squared, _reach(pooled, counts))
-    )
-
-
-def _law_tail(law: np.ndarray, T: int, n: float | None, squared: float) -> float:
-    """P(Q >= squared) by a law (4,)."""
-    return law_tail(law, squared, T, n)
-
-
-def _after(tail: Callable[[float], float], squared: float, reach: float, rows: int) -> float:
-    """The largest p-value where some rows are others, each of which moves the distance by no more than `reach`."""
-    return tail(max(squared**0.5 - rows * reach, 0.0) ** 2)
-
-
-def _reach(shares: Any, counts: Any) -> float:
-    """By how much, at most, one row that is another moves sqrt(Q): by 1 / T_v in two cells of every item v."""
-    total = 0.0
-    for p, own in zip(shares, counts, strict=True):
-        T = int(own.sum())
-        if T:
-            total += float(np.sort(1 / (p.ravel() + FLOOR))[-2:].sum()) / T
-    return total**0.5
-
-
-def _pooled(tables: Any, counts: Any) -> tuple[float, float]:
-    """Q of counts against counts with the shares of both together as weights, and the mean of Q.
+def _distance(law: np.ndarray, tables: Any, counts: Any, T: int, n: int) -> Distance:
+    """The distance of counts from those of n rows, of a law (4,) that is scaled to its mean.
 
     Given the sums of both counts the mean is exact without a shift, as the counts are hypergeometric; weights from the
-    reference alone would make Q too large, as a cell that is small by chance is also far from the batch's.
+    reference alone would make Q too large, as a cell that is small by chance is also far from the batch's.  A row that
+    is another moves two cells of every item v by 1 / T_v.
     """
-    total = mean = 0.0
+    squared = mean = reach = 0.0
     for one, own in zip(tables, counts, strict=True):
-        n, T = int(one.sum()), int(own.sum())
-        if not T or not n:
-            continue
-        h, p = 1 / (1 / T + 1 / n), (one + own) / (n + T)
-        total += h * float(((own / T - one / n) ** 2 / (p + FLOOR)).sum())
-        mean += float((p * (1 - p) / (p + FLOOR)).sum()) * (n + T) / (n + T - 1)
-    return total, mean
+        k, t = int(one.sum()), int(own.sum())
+        if k and t:
+            p = (one + own) / (k + t)
+            weights = 1 / (p + FLOOR)
+            squared += float(((own / t - one / k) ** 2 * weights).sum()) / (1 / t + 1 / k)
+            mean += float((p * (1 - p) * weights).sum()) * (k + t) / (k + t - 1)
+            reach += float(np.sort(weights, axis=None)[-2:].sum()) / t
+    scale = mean / law[0] if law[0] > 0 else 1.0
+    return Distance(squared, mean, law * [scale, scale**2, scale, scale**2], T, n, reach**0.5)

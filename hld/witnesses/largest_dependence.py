@@ -190,13 +190,9 @@ class LargestDependence:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but `least` as plain Python values."""
-        columns = None if self.columns is None else list(self.columns)
-        return {
-            "pvalue": self.pvalue,
-            "share": self.share,
-            "columns": columns,
-            "is_weaker": self.is_weaker,
-        }
+        names = "pvalue", "share", "columns", "is_weaker"
+        found = {name: getattr(self, name) for name in names}
+        return found | {"columns": self.columns and list(self.columns)}
 
 
 def largest_dependence(kept: Any, batch: Any) -> LargestDependence:
@@ -215,26 +211,19 @@ def largest_dependence(kept: Any, batch: Any) -> LargestDependence:
     N, deviation = np.maximum(n + T, 1), np.where(varies, deviation, 1)
     exponents = np.where(varies, (moved / deviation) ** 2 * T * N / np.maximum(n, 1) / 2, -1.0)
     order = np.argsort(-for_ranking(exponents), kind="stable")[:ENCLOSED].tolist()
-    best, where = 2.0, order[0]
+    where = order[0]
     order = [e for e in order if exponents[e] > math.log(2 * E)]
-    for e in order:
-        sides = (kept.associations[e].ravel(), kept.pairs[e].ravel(), batch.pairs[e].ravel())
-        bound = mean_tail_bound(*sides)
-        best, where = (2 * bound, e) if 2 * bound < best else (best, where)
+    values, k, b = (
+        [side[e].ravel() for e in order] for side in (kept.associations, kept.pairs, batch.pairs)
+    )
+    changed = tuple(Changed(*one, len(kept.edges)) for one in zip(values, k, b, strict=True))
+    bounds = [2 * mean_tail_bound(one.values, one.kept, one.batch) for one in changed]
+    if bounds:
+        where = order[int(np.argmin(bounds))]
     u, v = kept.edges[where].tolist()
     least = E * _least((n + T)[varies], T[varies])
-    changed = tuple(
-        Changed(
-            kept.associations[e].ravel(),
-            kept.pairs[e].ravel(),
-            batch.pairs[e].ravel(),
-            len(kept.edges),
-        )
-        for e in order
-    )
-    return LargestDependence(
-        min(1.0, best * E), SHARE, (u, v), bool(difference[where] < 0), least, changed
-    )
+    pvalue, is_weaker = min([1.0, *(E * bound for bound in bounds)]), bool(difference[where] < 0)
+    return LargestDependence(pvalue, SHARE, (u, v), is_weaker, least, changed)
 
 
 def associations_of(circuit: pcircuit.Circuit, edges: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -111,6 +111,7 @@ def localize(
     *,
     top: int | None = 10,
     covariance_of: Callable[..., Any] | None = None,
+    is_known: bool = True,
     pvalues: np.ndarray | None = None,
 ) -> Localization:
     """Rank nodes and score variables by their part in a shift.
@@ -122,7 +123,7 @@ def localize(
     pvalues = adjusted_pvalues(zscores) if pvalues is None else pvalues
     table = circuit.nodes[nodes]
     order = np.argsort(-for_ranking(np.abs(deltas)), kind="stable")[:top]
-    own = own_zscores(circuit, nodes, zscores, order, covariance_of)
+    own = own_zscores(circuit, nodes, zscores, order, covariance_of, is_known)
     shifts = tuple(
         NodeShift(
             int(nodes[j]),
@@ -155,25 +156,26 @@ def own_zscores(
     zscores: np.ndarray,
     listed: np.ndarray,
     covariance_of: Callable[..., Any] | None = None,
+    is_known: bool = True,
 ) -> np.ndarray:
     """z-scores of the positions `listed` of (m,) `nodes`, less what the next selected nodes below them explain.
 
+    Where no covariance is known, those with nodes below them have none (NaN).
     Costs the covariance of the listed nodes and of those below them, and a small system of equations for each.
 
     Shapes: nodes (m,), zscores (m,), listed (k,) -> (k,).
     """
     below = [_next_below(circuit, nodes, j) for j in listed]
     own = zscores[listed].astype(np.float64)
-    if not any(map(len, below)):
-        return own
+    has_parts = np.array([len(parts) > 0 for parts in below], dtype=bool)
+    if not is_known or not has_parts.any():
+        return np.where(has_parts, np.nan, own)
     involved = np.unique(np.concatenate([listed, *below]).astype(np.int64))
     covariance = (
         pcircuit.exact_moments(circuit, nodes[involved]).covariance()
         if covariance_of is None
         else covariance_of(involved)
     )
-    if np.isnan(covariance).any():
-        return np.where([len(parts) > 0 for parts in below], np.nan, own)
     scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     scale[scale == 0] = 1.0  # a node that cannot vary correlates with none
     correlations = covariance / np.outer(scale, scale)
@@ -188,31 +190,20 @@ def own_zscores(
     return own
 
 
-def unknown_covariance(positions: np.ndarray) -> np.ndarray:
-    """The covariance (n, n) of differences of nodes of which it is not known: NaN."""
-    return np.full((len(positions),) * 2, np.nan)
-
-
 def _next_below(circuit: Any, nodes: np.ndarray, j: Any) -> np.ndarray:
     """Positions in `nodes` of the nodes of the nearest regions below that of node j that have any."""
-    regions = circuit.nodes.region[nodes]
-    kinds = circuit.nodes.kind[nodes]
-    if (
-        kinds[j] == "sum"
-        and (products := np.flatnonzero((regions == regions[j]) & (kinds == "product"))).size
-    ):
+    regions, kinds = circuit.nodes.region[nodes], circuit.nodes.kind[nodes]
+    products = np.flatnonzero((regions == regions[j]) & (kinds == "product"))
+    if kinds[j] == "sum" and products.size:
         return products
-    found, waiting = [], list(circuit.vtree.children(int(regions[j])))
+    found, waiting = [np.zeros(0, np.int64)], list(circuit.vtree.children(int(regions[j])))
     while waiting:
         region = waiting.pop()
-        here = np.flatnonzero((regions == region) & (kinds != "product"))
+        here = np.flatnonzero(regions == region)
+        found.append(here)
         if not here.size:
-            here = np.flatnonzero(regions == region)
-        if here.size:
-            found.append(here)
-        else:
             waiting.extend(circuit.vtree.children(region))
-    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+    return np.sort(np.concatenate(found))
 
 
 def adjusted_pvalues(zscores: np.ndarray) -> np.ndarray:
@@ -260,7 +251,13 @@ def node_pvalues(result: Any) -> np.ndarray:
     batch = usual if own is None else _values(result, own.rows, own.weights)
     d = np.divide(result.deltas, shown, out=np.zeros(len(shown)), where=shown > 0)
     low, high = np.minimum(usual.low, batch.low), np.maximum(usual.high, batch.high)
-    T_j, n_j = _sizes(T, n, None if own is None else batch, shown)
+    # rows of the batch and of the reference that show each node: g^2 (1 / T_j + 1 / n_j) = 1 / T + 1 / n
+    T_j = np.full(len(shown), float(T))
+    if own is not None:
+        T_j = np.maximum(batch.counts, 1) * (T / batch.num_rows)
+    with np.errstate(divide="ignore"):
+        rest = np.where(shown > 0, (1 / T + 1 / n) / shown**2, 0.0) - 1 / T_j
+        n_j = 1 / np.maximum(rest, 1 / n)
     variance = result.stds**2
     if math.isfinite(n):
         batch_variance = variance if own is None else batch.variance
@@ -293,16 +290,6 @@ def _tails(
     )  # squares of tiny likelihoods would be 0
     a = variance / step**2
     return np.where(has_moved, np.minimum(2 * gammainc(a + np.abs(d) / step, a), 1.0), 1.0)
-
-
-def _sizes(T: int, n: float, batch: Values | None, g: np.ndarray) -> tuple[Any, Any]:
-    """Rows of the batch and of the reference that show each node: g^2 (1 / T_j + 1 / n_j) = 1 / T + 1 / n."""
-    own = np.full(len(g), float(T))
-    if batch is not None:
-        own = np.maximum(batch.counts, 1) * (T / batch.num_rows)
-    with np.errstate(divide="ignore"):
-        rest = np.maximum(np.where(g > 0, (1 / T + 1 / n) / g**2, 0.0) - 1 / own, 1 / n)
-        return own, 1 / rest
 
 
 def _usual_rows(circuit: pcircuit.Circuit) -> np.ndarray:

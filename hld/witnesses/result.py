@@ -326,7 +326,7 @@ class HLDResult(OfColumns):
         TypeError, ValueError
             If `top` is neither None nor a whole number of at least 1.
         """
-        from hld.witnesses.localization import localize, unknown_covariance
+        from hld.witnesses.localization import localize
 
         is_known = self.context is None and (self._weights is None or self._covariance is not None)
         return localize(
@@ -337,7 +337,8 @@ class HLDResult(OfColumns):
             self.num_samples / self.inflation,
             top=top,
             pvalues=self.node_pvalues,
-            covariance_of=self._covariance if is_known else unknown_covariance,
+            covariance_of=self._covariance,
+            is_known=is_known,
         )
 
     def plot(self, *, top: Any = None) -> Any:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from pcircuit.arguments import Evidence, Floats, Ints, unchecked
-from pcircuit.circuit import Circuit, derived, with_regions
+from pcircuit.circuit import Circuit, derived, factors, with_regions
 from pcircuit.inference.threads import map_in_threads
 from pcircuit.kernels.engine import NUMBA, NUMPY, engine_set_to
 from pcircuit.kernels.packed import CATEGORIES, IS_LEAF, SOURCE, VARIABLE, Packed, num_inputs
@@ -38,9 +38,7 @@ T = TypeVar("T")
 TABLE_VALUES = (
     2**22
 )  # of the tables of a block: where rows are wide, fewer rows cost more than a cache brings
-LEAF_VALUES = (
-    2**13
-)  # of one variable: temporary arrays of 64 KB come from memory that was used before
+LEAF_VALUES = 2**16  # of one variable: fewer, and calls of NumPy take longer than what they do
 LEAST_ROWS, MOST_ROWS = 64, 4096  # of a block
 LOWEST_LOG = float(LEAST_DENSITY * np.log(2.0))
 
@@ -244,8 +242,7 @@ def log_bounds(circuit: Circuit) -> Floats:
             shown.append(region.leaves.log_bound())
             parts.append(shown[-1])
             continue
-        children = circuit.vtree.children(r).tolist()
-        products = sum(shown[c][region.products[:, a]] for a, c in enumerate(children))
+        products: Any = sum(factors(circuit, r, shown))
         top = products.max()
         with np.errstate(divide="ignore"):
             shown.append(np.log(region.weights @ np.exp(products - top)) + top)

@@ -55,7 +55,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Evidence, Floats, Ints, check_choice
-from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.circuit import Circuit, check_circuit, child_units
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range, row_weights
 from pcircuit.inference.densities import AtRows, by_blocks, statistics_of
 from pcircuit.inference.likelihood import DTYPES, log_root, upward, upward_seconds
@@ -489,8 +489,8 @@ def handed_down(
         ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
         yield r, ratio
         through = (region.weights.T.astype(ratio.dtype, copy=False) @ ratio) * products[r]
-        for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
+        for c, units in child_units(circuit, r):
+            flow[c] = by_unit(through, units, len(shown[c]))
 
 
 def spread_missing(packed: Packed, inputs: Floats) -> Floats:

@@ -47,7 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Bools, Evidence, Floats, Ints, check_choice
-from pcircuit.circuit import Circuit, Mixture, check_circuit, plain
+from pcircuit.circuit import Circuit, Mixture, check_circuit, factors, plain
 from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_range
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import log_of, log_units, may_overflow
@@ -149,10 +149,13 @@ def log_likelihood(
         widest = max(region.num_nodes for region in circuit.regions)
         step = int(np.clip(NUMPY_VALUES // widest, 16, 4096))
         for start in range(0, len(rows), step):
-            part = result[start : start + step]
-            suspect = _root_of_block(circuit, packed, rows[start : start + step], part)
+            block, part = rows[start : start + step], result[start : start + step]
+            suspect = np.ones(len(block), dtype=bool)
+            if not may_overflow(circuit):
+                shown, _, exponents, suspect = upward(circuit, block, packed)
+                log_root(shown[-1][0], exponents[-1], part)
             if suspect.any():
-                part[suspect] = _again(circuit, packed, rows[start : start + step][suspect])
+                part[suspect] = _again(circuit, packed, block[suspect])
         return result
     chunks, free = cut_rows(circuit, len(rows)), free_work(circuit, "root_work")
     with map_in_threads(
@@ -189,14 +192,13 @@ def upward(
             exponents.append(np.zeros(len(data), dtype=np.int64))
             continue
         row, check_sums = next(inner)
-        children = circuit.vtree.children(r).tolist()
-        factors = [shown[c][region.products[:, a]] for a, c in enumerate(children)]
-        plan = packed.rescale[row[FIRST_CHILD] :][: len(children)].tolist()
-        product, power, lost = _multiplied(factors, plan, limits)  # the product over the children
+        inside = factors(circuit, r, shown)
+        plan = packed.rescale[row[FIRST_CHILD] :][: len(inside)].tolist()
+        product, power, lost = _multiplied(inside, plan, limits)  # the product over the children
         products.append(product)
         weights = region.weights.astype(product.dtype, copy=False)
         shown.append(weights @ product)  # sum_p weights[k, p] * product p
-        exponents.append(power + sum(exponents[c] for c in children))
+        exponents.append(power + sum(exponents[c] for c in circuit.vtree.children(r)))
         suspect |= lost
         if check_sums:
             suspect |= shown[-1].min(axis=0) < 2.0**limits.lowest
@@ -279,15 +281,6 @@ def upward_seconds(circuit: Circuit, num_rows: int) -> float:
     """About what NumPy takes for one upward pass: a time for each region and block of rows, and one for each row."""
     row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
     return circuit.num_regions * REGION_SECONDS * -(-num_rows // BLOCK_ROWS) + row * num_rows
-
-
-def _root_of_block(circuit: Circuit, packed: Packed, data: Evidence, result: Floats) -> Bools:
-    """Fill `result` (n,) with the log-likelihoods of a block, in NumPy; returns which rows to do again."""
-    if may_overflow(circuit):
-        return np.ones(len(data), dtype=bool)
-    shown, _, exponents, suspect = upward(circuit, data, packed)
-    log_root(shown[-1][0], exponents[-1], result)
-    return suspect
 
 
 def _root_of_chunk(

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import Evidence, Floats
-from pcircuit.circuit import Circuit, InputRegion, derived
+from pcircuit.circuit import Circuit, InputRegion, child_units, derived, factors
 
 HIGHEST = 960.0  # log2; doubles end at 1024
 
@@ -42,8 +42,7 @@ def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]
             shown.append(region.leaves.log_table()[:, data[:, region.variable].astype(np.int64)])
             products.append(None)
             continue
-        children = circuit.vtree.children(r).tolist()
-        product = sum(shown[c][units] for c, units in zip(children, region.products.T, strict=True))
+        product: Any = sum(factors(circuit, r, shown))
         weights = log_of(region.dense_weights())
         shown.append(np.stack([_logsumexp(row[:, None] + product, axis=0) for row in weights]))
         products.append(product)
@@ -64,9 +63,7 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
         if region.is_input:
             counts[r] = _input_counts(region, data, np.exp(flow[r]))
             continue
-        ratio = np.where(
-            shown[r] > -np.inf, flow[r] - np.where(shown[r] > -np.inf, shown[r], 0.0), -np.inf
-        )
+        ratio = flow[r] - np.where(shown[r] > -np.inf, shown[r], 0.0)  # of -inf: so is the flow
         weights = log_of(region.dense_weights())
         counts[r] = np.stack(
             [
@@ -78,9 +75,9 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
             np.stack([_logsumexp(column[:, None] + ratio, axis=0) for column in weights.T])
             + products[r]
         )
-        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+        for c, units in child_units(circuit, r):
             flow[c] = np.full(shown[c].shape, -np.inf)
-            np.logaddexp.at(flow[c], region.products[:, a], through)
+            np.logaddexp.at(flow[c], units, through)
     return counts, shown[-1][0]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import Floats
-from pcircuit.circuit import Circuit, InnerRegion, check_circuit
+from pcircuit.circuit import Circuit, InnerRegion, check_circuit, child_units
 
 
 def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
@@ -55,7 +55,7 @@ def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
         else:
             qp = _unnormalized(region, q)
         masses[r] = q, qp
-        for c, units in zip(circuit.vtree.children(r).tolist(), region.products.T, strict=True):
+        for c, units in child_units(circuit, r):
             masses[c] = np.bincount(units, weights=qp, minlength=circuit.regions[c].num_units), None
     return masses
 

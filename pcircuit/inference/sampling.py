@@ -27,9 +27,10 @@ True
 
 **Drawing.**  From u uniform on [0, 1), inversion takes the outcome j with  c_{j-1} <= u < c_j,  where c_j is
 the cumulative probability of outcomes 0..j; the empty interval of an impossible outcome holds no u.  For speed all
-rows of a region lie one after the other in one table, each padded to a power of two, and a binary search finds j
-in the same few steps for all samples, whatever unit they are at.  Uniforms have 53 random bits: with the 24 of single
-precision an outcome of probability 1e-9 would never be drawn, or 60 times too often.
+rows of a region lie one after the other in one ascending table, k + c_j for unit k, in which a binary search finds
+k + u in the same few steps for all samples, whatever unit they are at.  Uniforms have 53 random bits, of which 1,000
+units leave 43: with the 24 of single precision an outcome of probability 1e-9 would never be drawn, or 60 times too
+often.
 
 **Conditioning.**  Given observed entries, the upward pass (`likelihood.upward`, missing entries summed out)
 says how well each product agrees with what was observed below it.  By Bayes' rule the walk then takes product
@@ -54,7 +55,7 @@ from pcircuit.arguments import (
     check_memory,
     check_whole_number,
 )
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_distribution, derived
+from pcircuit.circuit import Circuit, Mixture, check_distribution, derived
 from pcircuit.evidence import check_evidence, check_values
 from pcircuit.inference.densities import at_rows, dense_variables
 from pcircuit.inference.likelihood import log_parts, upward
@@ -265,108 +266,70 @@ def _rows_per_block(values_per_row: int, least: int) -> int:
 class _Table(NamedTuple):
     """The rows of one region, laid out for the search; E entries in all."""
 
-    cumulative: Floats  # (E,) cumulative probabilities of each row, inf where it is padded
+    cumulative: Floats  # (E,) k + the cumulative probabilities of unit k, ascending
     starts: Ints  # (K,) entry at which the row of each unit starts
-    last: Ints | None  # (E,) last entry of the row that starts here; None where rows are padded
-    stride: int  # first stride of the search, half a padded row
+    stride: int  # first stride of the search
     variable: int  # of a leaf, else -1
     children: tuple[int, ...]  # child regions
-    outcomes: tuple[
-        NDArray[Any], ...
-    ]  # per child (E,) where its search starts; at a leaf one array: the category
+    outcomes: tuple[NDArray[Any], ...]  # (E,) the unit of each child; at a leaf the category alone
 
 
 def _tables(circuit: Circuit) -> list[_Table]:
     """The search tables of all regions, made once and kept with the circuit."""
+    dtype = _category_dtype(circuit)
+    return derived(
+        circuit,
+        "sampling_tables",
+        lambda: [
+            _table(region, children, dtype)
+            for region, children in zip(circuit.regions, circuit.vtree.child_lists(), strict=True)
+        ],
+    )
 
-    def make() -> list[_Table]:
-        tables: list[_Table] = []
-        dtype = _category_dtype(circuit)
-        for r, region in enumerate(circuit.regions):
-            tables.append(_table(region, circuit.vtree.children(r).tolist(), tables, dtype))
-        return tables
 
-    return derived(circuit, "sampling_tables", make)
-
-
-def _table(
-    region: InputRegion | InnerRegion,
-    children: list[int],
-    tables: list[_Table],
-    dtype: np.dtype[Any],
-) -> _Table:
-    """Search table of one region, given those of its children."""
-    outcome: NDArray[Any]
-    last: Ints | None = None
+def _table(region: Any, children: list[int], dtype: np.dtype[Any]) -> _Table:
+    """Search table of one region."""
+    K = region.num_units
     if region.is_input and not region.num_categories:  # what is drawn is the unit
-        starts = np.arange(region.num_units)
-        return _Table(np.ones(len(starts)), starts, None, 0, region.variable, (), (starts,))
-    if region.is_input or not region.is_sparse:
-        probs = region.probs if region.is_input else region.weights
-        K, L = probs.shape
-        padded = 1 << (L - 1).bit_length()
-        cumulative = np.full((K, padded), np.inf)
-        cumulative[:, :L] = _cumulative(probs)
-        outcome = np.tile(np.minimum(np.arange(padded), L - 1), K)
-        starts = np.arange(K) * padded
+        return _Table(np.ones(K), np.arange(K), 0, region.variable, (), (np.arange(K),))
+    probs = region.probs if region.is_input else region.weights
+    if region.is_sparse:
+        rows, outcome = np.split(probs.data, probs.indptr[1:-1]), probs.indices
     else:
-        weights = region.weights
-        starts, ends = weights.indptr[:-1].astype(np.intp), weights.indptr[1:].astype(np.intp)
-        cumulative = np.concatenate(
-            [
-                _cumulative(weights.data[None, lo:hi])[0]
-                for lo, hi in zip(starts.tolist(), ends.tolist(), strict=True)
-            ]
-        )
-        last = np.repeat(ends - 1, ends - starts)
-        outcome = weights.indices
-        padded = 1 << int((ends - starts).max() - 1).bit_length()
-    if region.is_input:
-        return _Table(
-            cumulative.ravel(),
-            starts,
-            last,
-            padded // 2,
-            region.variable,
-            (),
-            (outcome.astype(dtype),),
-        )
-    outcomes = tuple(tables[c].starts[region.products[outcome, a]] for a, c in enumerate(children))
-    return _Table(cumulative.ravel(), starts, last, padded // 2, -1, tuple(children), outcomes)
-
-
-def _cumulative(probs: Floats) -> Floats:
-    """(K, L) cumulative probabilities, exactly 1 from the last possible outcome on."""
-    cumulative = np.cumsum(probs, axis=1)
+        rows, outcome = list(probs), np.tile(np.arange(probs.shape[1]), K)
     # rounding may leave a sum short of 1: the gap must not fall to an outcome of probability zero
-    return cumulative / cumulative[:, -1:]
+    sums = [np.cumsum(row) for row in rows]
+    cumulative = np.concatenate([k + row / row[-1] for k, row in enumerate(sums)])
+    sizes = np.array([len(row) for row in rows])
+    starts, stride = np.cumsum(sizes) - sizes, 1 << int(sizes.max() - 1).bit_length() >> 1
+    if region.is_input:
+        return _Table(cumulative, starts, stride, region.variable, (), (outcome.astype(dtype),))
+    units = tuple(np.ascontiguousarray(column[outcome]) for column in region.products.T)
+    return _Table(cumulative, starts, stride, -1, tuple(children), units)
 
 
 def _draw_rows(tables: list[_Table], uniforms: Floats, rows: Evidence) -> None:
     """Fill `rows` (n, V) from `uniforms` (R, n)."""
-    position: list[Any] = [None] * len(tables)
-    position[-1] = np.zeros(len(rows), dtype=np.intp)
+    unit: list[Any] = [None] * len(tables)
+    unit[-1] = np.zeros(len(rows), dtype=np.int64)
     for r in range(len(tables) - 1, -1, -1):
         table = tables[r]
-        entry = _search(table, position[r], uniforms[r])
-        position[r] = None  # a finished region frees its memory
+        entry = _search(table, unit[r], uniforms[r])
+        unit[r] = None  # a finished region frees its memory
         if table.variable >= 0:
             rows[:, table.variable] = table.outcomes[0].take(entry)
         for child, outcome in zip(table.children, table.outcomes, strict=False):
-            position[child] = outcome.take(entry)
+            unit[child] = outcome.take(entry)
 
 
-def _search(table: _Table, position: Ints, uniforms: Floats) -> Ints:
-    """(n,) entry drawn by each sample, from the start (n,) of its row and a uniform (n,)."""
-    last = None if table.last is None else table.last.take(position)
-    stride = table.stride
+def _search(table: _Table, units: Ints, uniforms: Floats) -> Ints:
+    """(n,) entry drawn by each sample, which is at unit (n,), by a uniform (n,)."""
+    place = units + np.minimum(uniforms, 1 - np.spacing(float(len(table.starts))))  # below k + 1
+    position, stride = table.starts.take(units), table.stride
     while stride:
-        # entry `position + stride - 1`, by shifting the table; "clip" skips a check that cannot fail
-        if last is None:
-            bound = table.cumulative[stride - 1 :].take(position, mode="clip")
-        else:  # rows of unequal length: a stride beyond the end of a row reads its last entry, 1
-            bound = table.cumulative.take(np.minimum(position + (stride - 1), last), mode="clip")
-        position = position + (bound <= uniforms) * np.intp(stride)
+        # entry `position + stride - 1`, by shifting the table; beyond the row all are larger
+        bound = table.cumulative[stride - 1 :].take(position, mode="clip")
+        position = position + (bound <= place) * np.int64(stride)
         stride //= 2
     return position
 
@@ -414,13 +377,13 @@ def _descend(
         _category_dtype(circuit)
     )  # -1 turns into some category and is overwritten
     units: list[Any] = [None] * len(tables)
-    units[-1] = np.zeros(len(rows), dtype=np.intp)
+    units[-1] = np.zeros(len(rows), dtype=np.int64)
     for r in range(len(tables) - 1, -1, -1):
         table, region = tables[r], circuit.regions[r]
         if region.is_input:
             column = evidence[:, table.variable]
             missing = np.flatnonzero((column < 0) if circuit.is_categorical else np.isnan(column))
-            entry = _search(table, table.starts[units[r][missing]], uniforms[r][missing])
+            entry = _search(table, units[r][missing], uniforms[r][missing])
             rows[missing, table.variable] = table.outcomes[0].take(entry)
             continue
         chosen = _invert(posterior(region.weights, units[r], products[r]), uniforms[r])

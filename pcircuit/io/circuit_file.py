@@ -39,6 +39,7 @@ Mixtures of circuits as files: the arrays of each circuit, numbered, and their w
 Written whole or not at all, and read without trust, like all archives of `pcircuit.io.archive`.
 """
 
+import math
 import os
 import reprlib
 import sys
@@ -48,7 +49,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit.leaves
-from pcircuit.arguments import Bools, Ints
+from pcircuit.arguments import check_integers, check_numbers
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_mixture, plain
 from pcircuit.io.archive import (
     check_names,
@@ -231,53 +232,60 @@ def from_arrays(arrays: dict[Any, Any]) -> Circuit:
     families = _leaves_from_arrays({name: arrays[name] for name in own})
     arrays = _checked_arrays({name: array for name, array in arrays.items() if name not in own})
     vtree = VTree(arrays["parents"], arrays["variables"])
-    kind, K, C = arrays["kind"], arrays["num_units"], arrays["num_columns"]
-    _check_regions(vtree, kind, K, C, families)
-    arity = np.bincount(vtree.parents[:-1], minlength=vtree.num_nodes)
-    row_ends = np.cumsum(_sizes(arrays, "row_starts", kind == SPARSE, K + 1, 1))
-    stored = np.zeros(len(kind), dtype=np.int64)
-    stored[kind == SPARSE] = arrays["row_starts"][row_ends[kind == SPARSE] - 1]
-    _check_csr(arrays, stored, row_ends)
-    ends = {
-        "probs": np.cumsum(_sizes(arrays, "probs", kind == INPUT, K, C)).tolist(),
-        "products": np.cumsum(_sizes(arrays, "products", kind != INPUT, C, arity)).tolist(),
-        "weights": np.cumsum(
-            _sizes(
-                arrays,
-                "weights",
-                kind != INPUT,
-                np.where(kind == DENSE, K, stored),
-                np.where(kind == DENSE, C, 1),
+    for name in ("kind", "num_units", "num_columns"):
+        if len(arrays[name]) != vtree.num_nodes:
+            raise ValueError(
+                f"the array `{name}` has {len(arrays[name])} entries, expected {vtree.num_nodes}, one "
+                "for each v-tree node"
             )
-        ).tolist(),
-        "columns": np.cumsum(stored).tolist(),
-        "row_starts": row_ends.tolist(),
-    }
-    position = dict.fromkeys(ends, 0)
+    position = dict.fromkeys(ARRAYS, 0)
 
-    def take(name: str, r: int) -> Any:  # the next part of an array: what belongs to region r
-        start, position[name] = position[name], ends[name][r]
-        return arrays[name][start : position[name]]
+    def take(name: str, *shape: int) -> Any:
+        """The next part of an array."""
+        start, size = position[name], math.prod(shape)
+        position[name] += size
+        if position[name] > len(arrays[name]):
+            raise ValueError(
+                f"the array `{name}` has {len(arrays[name])} entries, but the counts of the regions "
+                f"ask for {position[name]} and more"
+            )
+        return arrays[name][start : start + size].reshape(shape)
 
     regions: list[InputRegion | InnerRegion] = []
-    for r, (code, units, width) in enumerate(
-        zip(kind.tolist(), K.tolist(), C.tolist(), strict=True)
-    ):
-        if code == INPUT and not width:
-            regions.append(InputRegion(vtree.variables[r], families[int(vtree.variables[r])]))
-            continue
-        if code == INPUT:
-            regions.append(InputRegion(vtree.variables[r], take("probs", r).reshape(units, width)))
-            continue
-        weights = take("weights", r)
-        if code == DENSE:
-            weights = weights.reshape(units, width)
-        else:
+    for children, variable in zip(vtree.child_lists(), vtree.variables.tolist(), strict=True):
+        kind, K, C = (int(take(name)) for name in ("kind", "num_units", "num_columns"))
+        if kind == INPUT and C == 0 and variable in families:
+            regions.append(InputRegion(variable, families.pop(variable)))
+        elif kind == INPUT and variable >= 0:
+            regions.append(InputRegion(variable, take("probs", K, C)))
+        elif kind == DENSE and children:
+            products = take("products", C, len(children))
+            regions.append(InnerRegion(products, take("weights", K, C)))
+        elif kind == SPARSE and children:
             import scipy.sparse
 
-            parts = (weights, take("columns", r), take("row_starts", r))
-            weights = scipy.sparse.csr_array(parts, shape=(units, width))
-        regions.append(InnerRegion(take("products", r).reshape(width, -1), weights))
+            row_starts = take("row_starts", K + 1)
+            stored = int(row_starts[-1])
+            parts = take("weights", stored), take("columns", stored), row_starts
+            weights = scipy.sparse.csr_array(parts, shape=(K, C))
+            region = InnerRegion(take("products", C, len(children)), weights)
+            if not np.array_equal(region.weights.indices, parts[1]):
+                raise ValueError("the array `columns` must ascend within each row")
+            regions.append(region)
+        else:
+            raise ValueError(
+                f"region {len(regions)} is of kind {kind}, expected 0 at a v-tree leaf and 1 or 2 elsewhere"
+            )
+    for name, end in position.items():
+        if name not in ("parents", "variables") and end < len(arrays[name]):
+            raise ValueError(
+                f"the array `{name}` has {len(arrays[name])} entries, but the counts of the regions "
+                f"ask for {end}"
+            )
+    if families:
+        raise ValueError(
+            f"the array `leaves` names a family for variable {min(families)}, which has none"
+        )
     return Circuit(vtree, regions)
 
 
@@ -293,7 +301,7 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     if not isinstance(arrays, Mapping):
         raise TypeError(f"`arrays` must be a dictionary of arrays, found {type(arrays).__name__}")
     check_names(arrays, ARRAYS, "the dict `arrays` of a circuit")
-    checked = {}
+    checked: dict[Any, Any] = {}
     for name, kinds in ARRAYS.items():
         array = np.asarray(arrays[name])
         # float16 and float32 would not do: their rows do not sum to one
@@ -307,14 +315,12 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
                 f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
                 f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}"
             )
-        lowest = -1 if name in ("parents", "variables") else 0
-        highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
-        if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN
-            raise ValueError(
-                f"the array `{name}` reaches from {array.min()} to {array.max()}, "
-                f"expected numbers from {lowest} to {highest}"
-            )
-        checked[name] = array.astype(np.int64 if kinds == INTEGERS else np.float64, copy=False)
+        if kinds == INTEGERS:
+            least = -1 if name in ("parents", "variables") else 0
+            expected = f"whole numbers from {least} to {LARGEST}"
+            checked[name] = check_integers(array, name, expected, least, LARGEST)
+        else:
+            checked[name] = check_numbers(array, name, "finite numbers of at least 0", least=0)
     return checked
 
 
@@ -409,72 +415,6 @@ def _of_text(array: Any, name: str) -> str:
     if array.dtype != np.uint8 or array.ndim != 1:
         raise ValueError(f"the array `{name}` must hold text in UTF-8, found {array.dtype}")
     return bytes(array).decode(errors="replace")
-
-
-def _check_regions(
-    vtree: VTree,
-    kind: Ints,
-    num_units: Ints,
-    num_columns: Ints,
-    families: dict[int, LeafFamily],
-) -> None:
-    """Raise unless kinds and counts, each (R,), are such that every region can exist."""
-    for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
-        if len(array) != vtree.num_nodes:
-            raise ValueError(
-                f"the array `{name}` has {len(array)} entries, expected {vtree.num_nodes}, one "
-                "for each v-tree node"
-            )
-    wrong = np.flatnonzero((kind > SPARSE) | ((kind == INPUT) != (vtree.variables >= 0)))
-    if wrong.size:
-        raise ValueError(
-            f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
-            "1 or 2 elsewhere"
-        )
-    is_family = np.isin(vtree.variables, list(families))
-    wrong = np.flatnonzero(is_family != ((num_columns == 0) & (kind == INPUT)))
-    if wrong.size or not set(families) <= set(vtree.variables.tolist()):
-        raise ValueError(
-            "input regions without categories and the families that the array `leaves` names must be those of "
-            f"the same variables, found another one at region {wrong[0] if wrong.size else 'none'}"
-        )
-    empty = np.flatnonzero((num_units < 1) | ((num_columns < 1) & ~is_family))
-    if empty.size:
-        raise ValueError(
-            f"region {empty[0]} has {num_units[empty[0]]} units and {num_columns[empty[0]]} "
-            "columns, expected one or more of each"
-        )
-
-
-def _sizes(
-    arrays: dict[Any, Any], name: str, applies: Bools, rows: Any, columns: Any
-) -> np.ndarray:
-    """(R,) rows times columns where `applies`, else 0; raises unless they add up to the array's length."""
-    # in floating point nothing overflows, and what fits a file is exact
-    sizes = np.where(applies, np.multiply(rows, columns, dtype=np.float64), 0.0)
-    if sizes.sum() != len(arrays[name]):
-        raise ValueError(
-            f"the array `{name}` has {len(arrays[name])} entries, but the counts of the regions "
-            f"ask for {sizes.sum():.0f}"
-        )
-    return sizes.astype(np.int64)
-
-
-def _check_csr(arrays: dict[Any, Any], stored: Ints, row_ends: Ints) -> None:
-    """Raise unless row starts and columns are canonical: rows in order, columns ascending and in range."""
-    starts, columns, is_sparse = arrays["row_starts"], arrays["columns"], arrays["kind"] == SPARSE
-    _sizes(arrays, "columns", is_sparse, stored, 1)
-    is_first = np.zeros(len(starts) + 1, dtype=bool)
-    is_first[row_ends] = is_first[0] = True
-    lengths = np.diff(starts, append=0)
-    inside = ~is_first[1:]  # from a row start to the next one of the same region
-    if starts[is_first[:-1]].any() or (lengths[inside] < 0).any():
-        raise ValueError("the array `row_starts` must begin with 0 and not descend, in each region")
-    row = np.repeat(np.arange(inside.sum()), lengths[inside])
-    if (columns >= np.repeat(arrays["num_columns"][is_sparse], stored[is_sparse])).any():
-        raise ValueError("the array `columns` names a column that its region does not have")
-    if ((np.diff(columns) <= 0) & (np.diff(row) == 0)).any():
-        raise ValueError("the array `columns` must ascend within each row")
 
 
 def save_mixture(

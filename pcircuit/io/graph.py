@@ -2,50 +2,54 @@
 
 A text format lists units one by one: inputs, products of units, weighted sums of units.  A `Circuit` holds the same
 units region by region over a v-tree.  Every smooth graph whose scopes are pairwise equal, nested or disjoint can be
-written in both ways.  Bottom-up, each unit becomes a *mixture* over the products of its region,
+written in both ways.  Bottom-up, each unit becomes a *mixture*: of the products of its region, or of the categories of
+its variable,
 
+    input unit                      mixture of the categories that it gives a probability to
     product of units f_1, f_2, ...  one product: for each child of the region, the unit with that scope
     sum of units n_1, n_2, ...      mixture(n) = sum_i w_i mixture(n_i)
 
-so a sum of sums becomes one sum with multiplied weights, and units over one variable become rows of its table.  Where
-the factors of a product lie more than one level below it, the products in between are added; they change no value.
-The v-tree is the given one, or that of the scopes themselves.
+so a sum of sums becomes one sum with multiplied weights.  Where the factors of a product lie more than one level below
+it, the products in between are added; they change no value.  The v-tree is the given one, or that of the scopes
+themselves.
 
 Scopes are sets of variables kept as the bits of whole numbers, each set once: a chain of V variables has scopes of
 V^2 / 16 to V^2 / 8 bytes.
 
-A few bytes can stand for a large table: an indicator of one among a million categories, a binomial.  Indicators are
-kept as the category that they are of.  Where a table must be made, its entries are counted first, against the size of
-the file, so that no file of some kilobytes fills the memory.
+A few bytes can stand for a large table: an indicator of one among a million categories, a binomial, sums of sums.
+Such entries are counted before they are made, against the size of the file, so that no file of some kilobytes fills the
+memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree
 
-MOST_WEIGHTS = 50  # times the edges of the graph that multiplied-out sums may have, and
-SPARE_WEIGHTS = 1_000_000  # so many more
 MOST_SCOPES = 2**31  # bytes of all different scopes together
 DENSE_SHARE = 0.25  # share of weights that are not zero, from which a region keeps them dense
-MOST_ENTRIES = 16  # for each byte of a file: entries of tables that it does not write out, and
-SPARE_ENTRIES = 2**23  # so many more
+MOST_ENTRIES = 16  # for each byte of a file: entries of tables and sums that it does not write out,
+SPARE_ENTRIES = 2**23  # and so many more
+
+Mixture: TypeAlias = tuple[Ints, Floats]  # numbers of products, or categories, and their weights
 
 
-@dataclass(frozen=True)
-class Indicator:
-    """The table that is one at `value` and zero at all other categories, which are `size` together."""
+class Unit(NamedTuple):
+    """An input, which has a variable and a mixture of some of its categories, or else a product or a sum."""
 
-    value: int
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
+    label: str
+    kind: str
+    children: tuple[int, ...] = ()
+    weights: tuple[float, ...] = ()
+    variable: int = -1
+    mixture: Any = None
+    num_categories: int = 0
 
 
 @dataclass
@@ -53,70 +57,80 @@ class Graph:
     """Units in an order in which children come before their parents; filled by the readers of formats."""
 
     num_bytes: int = 0
-    units: list[Any] = field(default_factory=list)
-    labels: list[Any] = field(default_factory=list)
-    spent: int = 0  # entries of tables so far that the file does not write out
+    units: list[Unit] = field(default_factory=list)
+    spent: int = 0  # entries so far that the file does not write out
 
     def add_input(self, label: str, variable: int, probs: np.ndarray) -> int:
         """Append an input unit with the given probabilities of its categories; its position."""
-        return self._add(label, ("input", variable, probs))
+        places = np.flatnonzero(probs)
+        mixture = places, np.asarray(probs, dtype=np.float64)[places]
+        return self._add(Unit(label, "input", (), (), variable, mixture, len(probs)))
 
     def add_indicator(self, label: str, variable: int, value: int, num_categories: int) -> int:
         """Append an input unit that is one at a single category; its position."""
-        return self._add(label, ("input", variable, Indicator(value, num_categories)))
+        mixture = np.array([value]), np.ones(1)
+        return self._add(Unit(label, "input", (), (), variable, mixture, num_categories))
+
+    def add_product(self, label: str, children: Sequence[int]) -> int:
+        """Append a product; its position."""
+        return self._add(Unit(label, "product", tuple(children)))
+
+    def add_sum(self, label: str, children: Sequence[int], weights: Sequence[float]) -> int:
+        """Append a weighted sum; its position."""
+        return self._add(Unit(label, "sum", tuple(children), tuple(weights)))
 
     def spend(self, entries: int) -> None:
-        """Count entries of a table that the file does not write out, before it is made; refuse too many."""
+        """Count entries that the file does not write out, before they are made; refuse too many."""
         self.spent += entries
         allowed = MOST_ENTRIES * self.num_bytes + SPARE_ENTRIES
         if self.spent > allowed:
             raise StructureError(
-                f"the tables of its input units would have more than {allowed} entries that the file "
-                f"of {self.num_bytes} bytes does not write out: such a circuit is not read"
+                f"its tables and sums would have more than {allowed} entries that the file of "
+                f"{self.num_bytes} bytes does not write out: such a circuit is not read"
             )
 
-    def add_product(self, label: str, children: Sequence[int]) -> int:
-        """Append a product; its position."""
-        return self._add(label, ("product", tuple(children)))
+    def below(self, root: int) -> list[int]:
+        """Positions of the units below the root, ascending: children first."""
+        reached = {root}
+        for i in range(root, -1, -1):
+            if i in reached:
+                reached.update(self.units[i].children)
+        return sorted(reached)
 
-    def add_sum(self, label: str, children: Sequence[int], weights: Sequence[float]) -> int:
-        """Append a weighted sum; its position."""
-        return self._add(label, ("sum", tuple(children), tuple(weights)))
-
-    def _add(self, label: Any, unit: Any) -> int:
+    def _add(self, unit: Unit) -> int:
         self.units.append(unit)
-        self.labels.append(label)
         return len(self.units) - 1
 
 
 def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Circuit:
     """The circuit of a graph of units.
 
-    O(edges), plus what multiplying out sums of sums adds, plus the entries of the tables, as `Graph.spend` counts them,
-    plus V bits for each product and each region.
+    O(edges), plus the entries that `Graph.spend` counts, plus V bits for each product and each region.
     """
-    order = reachable(graph, root)
-    variables = sorted({graph.units[i][1] for i in order if graph.units[i][0] == "input"})
-    num_variables = len(variables)
-    if variables[-1] != num_variables - 1:
-        missing = next(v for v, found in enumerate(variables) if found != v)
+    order = graph.below(root)
+    inputs = [graph.units[i] for i in order if graph.units[i].kind == "input"]
+    num_variables = len({unit.variable for unit in inputs})
+    last = max(unit.variable for unit in inputs)
+    if last >= num_variables:
+        missing = min(set(range(last)) - {unit.variable for unit in inputs})
         raise StructureError(
-            f"the circuit has no unit for variable {missing}, but for variable {variables[-1]}: "
+            f"the circuit has no unit for variable {missing}, but for variable {last}: "
             "variables must be numbered without gaps"
         )
-    scopes = _Scopes(graph, order)
+    scopes = _scopes(graph, order)
     if vtree is None:
         vtree = _vtree_of(graph, scopes)
     elif vtree.num_variables != num_variables:
         raise StructureError(
             f"the v-tree has {vtree.num_variables} variables and the circuit {num_variables}"
         )
-    lowering = _Lowering(graph, scopes, vtree, _categories(graph, order, num_variables))
+    lowering = _Lowering(graph, scopes, vtree)
     with np.errstate(over="ignore", invalid="ignore"):  # the regions refuse what is not finite
         for i in order:
             lowering.read(i)
-    lowering.shown(lowering.region_of[scopes.of[root]], lowering.mixtures[root])
-    return Circuit(vtree, lowering.regions())
+    lowering.shown(lowering.region_of[scopes[root]], lowering.mixtures[root])
+    lowering.mixtures.clear()
+    return Circuit(vtree, lowering.regions(inputs))
 
 
 def variables_of(scope: int) -> list[int]:
@@ -124,87 +138,40 @@ def variables_of(scope: int) -> list[int]:
     return [v for v, bit in enumerate(reversed(bin(scope)[2:])) if bit == "1"]
 
 
-def reachable(graph: Graph, root: int) -> list[Any]:
-    """Positions of the units below the root, ascending: children first."""
-    reached = bytearray(root + 1)
-    reached[root] = 1
-    for i in range(root, -1, -1):
-        if reached[i] and graph.units[i][0] != "input":
-            for c in graph.units[i][1]:
-                reached[c] = 1
-    return [i for i in range(root + 1) if reached[i]]
-
-
-class _Scopes:
-    """Scope of each unit, as a number, and the sets that the numbers stand for, as bits.
-
-    Refuses sums that are not smooth and products that are not decomposable.
-    """
-
-    def __init__(self, graph: Graph, order: list[int]) -> None:
-        self.of: dict[int, int] = {}  # unit -> number of its scope
-        self.sets: list[int] = []
-        self.numbers: dict[int, int] = {}  # bits -> number
-        self.num_bytes = 0
-        for i in order:
-            kind, *rest = graph.units[i]
-            self.of[i] = (
-                self._number(1 << rest[0])
-                if kind == "input"
-                else self._of_product(graph, i, rest[0])
-                if kind == "product"
-                else self._of_sum(graph, i, rest[0])
-            )
-
-    def _of_sum(self, graph: Graph, i: int, children: Any) -> int:
-        scope = self.of[children[0]]
-        for c in children[1:]:
-            if self.of[c] != scope:
+def _scopes(graph: Graph, order: list[int]) -> dict[int, int]:
+    """Unit -> its scope as bits, one object for each; sums must be smooth and products decomposable."""
+    scopes: dict[int, int] = {}
+    known: dict[int, int] = {}
+    num_bytes = 0
+    for i in order:
+        unit = graph.units[i]
+        scope = scopes[unit.children[0]] if unit.children else 1 << unit.variable
+        for c in unit.children[1:]:
+            if unit.kind == "sum" and scopes[c] != scope:
                 raise StructureError(
-                    f"sum {graph.labels[i]} is not smooth: its children {graph.labels[children[0]]} "
-                    f"and {graph.labels[c]} have different variables"
+                    f"sum {unit.label} is not smooth: its children {graph.units[unit.children[0]].label} "
+                    f"and {graph.units[c].label} have different variables"
                 )
-        return scope
-
-    def _of_product(self, graph: Graph, i: int, children: Any) -> int:
-        scope = self.sets[self.of[children[0]]]
-        for c in children[1:]:
-            bits = self.sets[self.of[c]]
-            if bits & scope:
+            if unit.kind == "product" and scopes[c] & scope:
                 raise StructureError(
-                    f"product {graph.labels[i]} is not decomposable: its child {graph.labels[c]} "
+                    f"product {unit.label} is not decomposable: its child {graph.units[c].label} "
                     "shares a variable with another child"
                 )
-            scope |= bits
-        return self._number(scope)
-
-    def _number(self, bits: int) -> int:
-        """Number of a set, which is kept with the first that asks."""
-        number = self.numbers.setdefault(bits, len(self.sets))
-        if number == len(self.sets):
-            self.num_bytes += bits.bit_length() // 8
-            if self.num_bytes > MOST_SCOPES:
+            scope |= scopes[c]
+        if scope not in known:
+            num_bytes += scope.bit_length() // 8
+            if num_bytes > MOST_SCOPES:
                 raise StructureError(
                     f"the sets of variables of its units would take more than {MOST_SCOPES} bytes, as "
                     "in chains of some hundred thousand variables: such a circuit is not read"
                 )
-            self.sets.append(bits)
-        return number
+        scopes[i] = known.setdefault(scope, scope)
+    return scopes
 
 
-def _categories(graph: Graph, order: list[int], num_variables: int) -> np.ndarray:
-    """(V,) number of categories of each variable: the longest table."""
-    categories = np.zeros(num_variables, dtype=np.int64)
-    for i in order:
-        if graph.units[i][0] == "input":
-            _, variable, probs = graph.units[i]
-            categories[variable] = max(categories[variable], len(probs))
-    return categories
-
-
-def _vtree_of(graph: Graph, scopes: _Scopes) -> VTree:
+def _vtree_of(graph: Graph, scopes: dict[int, int]) -> VTree:
     """The v-tree of nested scopes, smallest first; raises where two of them overlap."""
-    distinct = sorted(scopes.sets, key=int.bit_count)
+    distinct = sorted(set(scopes.values()), key=int.bit_count)
     V = distinct[-1].bit_length()
     nodes: list[tuple[int, Any]] = [(1 << v, v) for v in range(V)]  # (scope, nested list)
     above = list(range(V))  # a node that holds this one; itself for the largest so far
@@ -215,18 +182,13 @@ def _vtree_of(graph: Graph, scopes: _Scopes) -> VTree:
         ):  # one node after the other, not one variable: chains are as deep as they have variables
             top = _top(above, (rest & -rest).bit_length() - 1)
             if nodes[top][0] & ~scope:
-                names = [
-                    next(
-                        graph.labels[i]
-                        for i, number in scopes.of.items()
-                        if scopes.sets[number] == s
-                    )
-                    for s in (nodes[top][0], scope)
-                ]
+                first, second = (
+                    next(graph.units[i].label for i, own in scopes.items() if own == bits)
+                    for bits in (nodes[top][0], scope)
+                )
                 raise StructureError(
-                    f"the circuit is not structured-decomposable: the scopes of unit "
-                    f"{names[0]} and unit {names[1]} overlap and neither contains the other, so no "
-                    "v-tree has both"
+                    f"the circuit is not structured-decomposable: the scopes of unit {first} and unit "
+                    f"{second} overlap and neither contains the other, so no v-tree has both"
                 )
             below.append(top)
             rest &= ~nodes[top][0]
@@ -246,171 +208,102 @@ def _top(above: list[int], node: int) -> int:
     return node
 
 
-def _regions_of(scopes: _Scopes, vtree: VTree, children: Any) -> dict[int, int]:
-    """Number of a scope -> the lowest region that has it."""
-    regions: dict[int, int] = {}
-    bits: dict[int, int] = {}  # of the regions whose parents are still to come
-    for r, v in enumerate(vtree.variables.tolist()):
-        bits[r] = 1 << v if v >= 0 else sum(bits.pop(c) for c in children[r])
-        number = scopes.numbers.get(bits[r])
-        if number is not None:
-            regions.setdefault(number, r)
-    return regions
-
-
 class _Lowering:
     """Regions in the making: the products of each, and the mixtures that it shows."""
 
-    def __init__(self, graph: Graph, scopes: _Scopes, vtree: VTree, categories: np.ndarray) -> None:
-        self.graph, self.scopes, self.vtree, self.categories = graph, scopes.of, vtree, categories
+    def __init__(self, graph: Graph, scopes: dict[int, int], vtree: VTree) -> None:
+        self.graph, self.scopes, self.vtree = graph, scopes, vtree
         self.children, self.parents = vtree.child_lists(), vtree.parents.tolist()
-        self.region_of = _regions_of(scopes, vtree, self.children)
-        # unit -> {product number: weight}, or at a leaf a (C,) array, or the one category with value one
-        self.mixtures: dict[Any, Any] = {}
-        self.product_numbers: list[dict[Any, Any]] = [
-            {} for _ in self.parents
-        ]  # (A,) units of the children -> number
-        # what a shown unit is -> (its number, mixture or table)
-        self.rows: list[dict[Any, Any]] = [{} for _ in self.parents]
-        self.indicators: list[dict[int, int]] = [
-            {} for _ in self.parents
-        ]  # category -> number of the row that it is
-        edges = sum(len(unit[1]) for unit in graph.units if unit[0] != "input")
-        self.allowed = MOST_WEIGHTS * edges + SPARE_WEIGHTS
+        self.region_of = self._lowest_regions()  # by scope
+        self.mixtures: dict[int, Mixture] = {}  # by unit
+        # of each region: units of the children -> number of their product; bytes of a mixture -> number of the unit
+        self.products: list[dict[tuple[int, ...], int]] = [{} for _ in self.parents]
+        self.rows: list[dict[tuple[bytes, bytes], int]] = [{} for _ in self.parents]
+
+    def _lowest_regions(self) -> dict[int, int]:
+        """Scope -> the lowest region that has it."""
+        wanted = set(self.scopes.values())
+        found: dict[int, int] = {}
+        bits: dict[int, int] = {}  # of the regions whose parents are still to come
+        for r, v in enumerate(self.vtree.variables.tolist()):
+            bits[r] = 1 << v if v >= 0 else sum(bits.pop(c) for c in self.children[r])
+            if bits[r] in wanted:
+                found.setdefault(bits[r], r)
+        return found
 
     def read(self, i: int) -> None:
         """Give unit i its mixture."""
-        kind, *rest = self.graph.units[i]
+        unit = self.graph.units[i]
         r = self.region_of.get(self.scopes[i])
         if r is None:
             raise StructureError(
-                f"{kind} {self.graph.labels[i]} does not follow the v-tree, which has no node with "
-                "its variables"
+                f"{unit.kind} {unit.label} does not follow the v-tree, which has no node with its variables"
             )
-        if kind == "input":
-            self.mixtures[i] = self._table(*rest)
-        elif kind == "sum":
-            variable = self.vtree.variables[r]
-            self.mixtures[i] = (
-                self._sum(*rest) if variable < 0 else self._sum_of_tables(variable, *rest)
-            )
-        elif len(rest[0]) == 1:
-            self.mixtures[i] = self.mixtures[rest[0][0]]
+        if unit.kind == "input":
+            self.mixtures[i] = unit.mixture
+        elif unit.kind == "sum":
+            self.mixtures[i] = self._sum(unit)
+        elif len(unit.children) == 1:
+            self.mixtures[i] = self.mixtures[unit.children[0]]
         else:
-            self.mixtures[i] = self._product(r, list(rest[0]))
+            self.mixtures[i] = self._product(r, unit.children)
 
-    def shown(self, r: int, mixture: Any) -> int:
+    def shown(self, r: int, mixture: Mixture) -> int:
         """Number of the unit of region r that is this mixture, made at the first call."""
-        if isinstance(mixture, int):
-            if mixture not in self.indicators[r]:
-                table = self._zeros(self.vtree.variables[r])
-                table[mixture] = 1.0
-                self.indicators[r][mixture] = self.shown(r, table)
-            return self.indicators[r][mixture]
-        if isinstance(mixture, np.ndarray):
-            key: Any = mixture.tobytes()
-            mixture = np.frombuffer(key)
-        else:
-            key = tuple(sorted(mixture.items()))
-        known = self.rows[r].get(key)
-        if known is None:
-            known = self.rows[r][key] = (len(self.rows[r]), mixture)
-        return known[0]
+        places, weights = mixture
+        key = places.tobytes(), weights.tobytes()
+        return self.rows[r].setdefault(key, len(self.rows[r]))
 
-    def regions(self) -> list[Any]:
-        """The finished regions; what they were made of is let go on the way."""
-        self.mixtures.clear()
-        return [
-            self._inner(r) if v < 0 else self._input(r, v)
-            for r, v in enumerate(self.vtree.variables.tolist())
-        ]
+    def _sum(self, unit: Unit) -> Mixture:
+        """Mixture of a sum: those of its children, multiplied out."""
+        parts = [self.mixtures[c] for c in unit.children]
+        weights = [w * part[1] for w, part in zip(unit.weights, parts, strict=True)]
+        places, numbers = np.unique(
+            np.concatenate([part[0] for part in parts]), return_inverse=True
+        )
+        self.graph.spend(len(places))
+        return places, np.asarray(np.bincount(numbers, np.concatenate(weights), len(places)), float)
 
-    def _zeros(self, variable: int) -> np.ndarray:
-        """A table that the file does not write out, to be filled."""
-        self.graph.spend(int(self.categories[variable]))
-        return np.zeros(self.categories[variable])
-
-    def _table(self, variable: int, probs: Any) -> Any:
-        """The category of an indicator, or a table of all categories."""
-        if isinstance(probs, Indicator):
-            return probs.value
-        if len(probs) == self.categories[variable]:
-            return np.asarray(probs, dtype=np.float64)
-        table = self._zeros(variable)
-        table[: len(probs)] = probs
-        return table
-
-    def _sum_of_tables(self, variable: int, children: Any, weights: Any) -> np.ndarray:
-        """Table of a sum of inputs."""
-        table = self._zeros(variable)
-        for c, w in zip(children, weights, strict=True):
-            part = self.mixtures[c]
-            if isinstance(part, int):
-                table[part] += w
-            else:
-                table += w * part
-        return table
-
-    def _sum(self, children: Any, weights: Any) -> Any:
-        """Mixture of a sum: its children's, multiplied out."""
-        mixture: dict[int, float] = {}
-        for c, w in zip(children, weights, strict=True):
-            for product, share in self.mixtures[c].items():
-                mixture[product] = mixture.get(product, 0.0) + w * share
-        self.allowed -= len(mixture)
-        if self.allowed < 0:
-            raise StructureError(
-                "sums of sums of this circuit would take far more weights multiplied out than the "
-                "file has: such a circuit is not read"
-            )
-        return mixture
-
-    def _product(self, r: int, factors: list[Any]) -> Any:
+    def _product(self, r: int, factors: Sequence[int]) -> Mixture:
         """Mixture with one product, of the factors; the products between their regions and r are added.
 
         Factors are disjoint and make up the scope of r, so that each child of a region between is a region of a factor
         or one between.
         """
         made = {self.region_of[self.scopes[f]]: self.mixtures[f] for f in factors}
-        between: set[int] = set()
+        between = {r}
         for below in made:
             s = self.parents[below]
-            while s != r and s not in between:
+            while s not in between:
                 between.add(s)
                 s = self.parents[s]
         for s in sorted(between):  # in post-order, children before parents
-            made[s] = self._one_product(s, made)
-        return self._one_product(r, made)
+            units = tuple(self.shown(c, made[c]) for c in self.children[s])
+            number = self.products[s].setdefault(units, len(self.products[s]))
+            made[s] = np.array([number]), np.ones(1)
+        return made[r]
 
-    def _one_product(self, r: int, made: dict[int, Any]) -> dict[int, float]:
-        """Mixture with one product, of what is made of the children of region r."""
-        units = [self.shown(c, made[c]) for c in self.children[r]]
-        numbers = self.product_numbers[r]
-        return {numbers.setdefault(tuple(units), len(numbers)): 1.0}
-
-    def _input(self, r: int, variable: int) -> InputRegion:
-        """The input region r."""
-        tables = np.array([table for _, table in self.rows[r].values()])
-        self.rows[r].clear()
-        return InputRegion(variable, tables)
-
-    def _inner(self, r: int) -> InnerRegion:
-        """The inner region r."""
+    def regions(self, inputs: Iterable[Unit]) -> list[Any]:
+        """The finished regions; a variable has as many categories as its longest table."""
         import scipy.sparse
 
-        products = np.array(list(self.product_numbers[r]))
-        mixtures = [mixture for _, mixture in self.rows[r].values()]
-        sizes = np.array([len(mixture) for mixture in mixtures])
-        columns = np.fromiter((p for mixture in mixtures for p in mixture), np.int64, sizes.sum())
-        values = np.fromiter(
-            (w for mixture in mixtures for w in mixture.values()), np.float64, sizes.sum()
-        )
-        used, columns = np.unique(
-            columns, return_inverse=True
-        )  # a product that only a sum left out used goes
-        shape = (len(mixtures), len(used))
-        weights = scipy.sparse.csr_array(
-            (values, columns, np.concatenate([[0], np.cumsum(sizes)])), shape
-        )
-        dense = values.size >= DENSE_SHARE * shape[0] * shape[1]
-        return InnerRegion(products[used], weights.toarray() if dense else weights)
+        categories = dict.fromkeys(range(self.vtree.num_variables), 0)
+        for unit in inputs:
+            categories[unit.variable] = max(categories[unit.variable], unit.num_categories)
+        regions: list[Any] = []
+        for r, v in enumerate(self.vtree.variables.tolist()):
+            rows = [(np.frombuffer(p, np.int64), np.frombuffer(w)) for p, w in self.rows[r]]
+            ends = np.cumsum([0, *(len(weights) for _, weights in rows)])
+            places, values = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+            if v >= 0:
+                shape = len(rows), categories[v]
+                self.graph.spend(shape[0] * shape[1] - len(values))
+                table = scipy.sparse.csr_array((values, places, ends), shape)
+                regions.append(InputRegion(v, table.toarray()))
+                continue
+            used, places = np.unique(places, return_inverse=True)  # some are of sums left out alone
+            weights = scipy.sparse.csr_array((values, places, ends), (len(rows), len(used)))
+            products = np.array(list(self.products[r]))[used]
+            dense = len(values) >= DENSE_SHARE * len(rows) * len(used)
+            regions.append(InnerRegion(products, weights.toarray() if dense else weights))
+        return regions

@@ -25,7 +25,8 @@ from pcircuit.io.text import (
     MOST_CATEGORIES,
     Ids,
     Line,
-    log_terms,
+    NumberedLines,
+    name_units,
     named_in_errors,
     read_nodes,
 )
@@ -122,43 +123,23 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     """
     check_circuit(circuit)
     circuit, path = with_two_children(circuit), checked_path(path)
-    lines: list[str] = []
-    names: list[list[int]] = []  # per region the ids of the units that it shows
-    for r, region in enumerate(circuit.regions):
-        if region.is_input:
-            names.append(
-                [_write(lines, _input(r, region.variable + 1, row)) for row in region.probs]
-            )
-            continue
-        below = [names[c] for c in circuit.vtree.children(r).tolist()]
-        products = [
-            _write(
-                lines, ("P", f"{r} {len(units)}", *(str(below[a][u]) for a, u in enumerate(units)))
-            )
-            for units in region.products.tolist()
-        ]
-        names.append([])
-        for k in range(region.num_units):
-            terms = [f"{products[p]} {w}" for p, w in log_terms(*region.row(k))]
-            names[r].append(_write(lines, ("S", f"{r} {len(terms)}", *terms)))
+    lines = NumberedLines()
+    name_units(
+        circuit,
+        lambda r, variable, row: lines.put(*_input(r, variable + 1, row)),
+        lambda r, factors: lines.put("P", r, len(factors), *factors),
+        lambda r, terms: lines.put("S", r, len(terms), *terms),
+    )
     comment = "c variables count from 1, values from 0; children come before parents"
     write_text(path, "\n".join([comment, f"jpc {len(lines)}", *lines]) + "\n")
 
 
-def binomial_probs(n: int, p: float, rest: float | None = None) -> np.ndarray:
-    """(n + 1,) probabilities of a binomial distribution."""
-    rest = 1.0 - p if rest is None else rest
-    if 0.0 in (p, rest):
-        return np.asarray(np.arange(n + 1) == n * p, dtype=np.float64)
-    k, mode = np.arange(n), min(int((n + 1) * p), n)
-    odds = math.log(p) - (math.log1p(-p) if p < 0.5 else math.log(rest))
-    steps = np.log((n - k) / (k + 1)) + odds  # ln of entry k + 1 over entry k
-    logs = np.zeros(
-        n + 1
-    )  # relative to the largest: near it nothing is lost, as it is among factorials of millions
-    logs[mode + 1 :], logs[:mode] = np.cumsum(steps[mode:]), -np.cumsum(steps[:mode][::-1])[::-1]
-    probs = np.exp(logs)
-    return np.asarray(probs / probs.sum())
+def binomial_probs(n: int, p: float, rest: float) -> np.ndarray:
+    """(n + 1,) probabilities of a binomial distribution; the smaller of p and `rest` = 1 - p keeps its digits."""
+    from scipy.stats import binom
+
+    k = np.arange(n + 1)
+    return np.asarray(binom.pmf(k, n, p) if p < rest else binom.pmf(n - k, n, rest))
 
 
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
@@ -195,17 +176,11 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
 
 def _input(r: int, variable: int, row: np.ndarray) -> tuple[Any, ...]:
     """The line of an input unit, without its id: an indicator where one value is certain."""
-    if row.max() == 1.0 and np.count_nonzero(row) == 1:
-        value = int(row.argmax())
+    value = int(row.argmax())
+    if row[value] == 1.0 and np.count_nonzero(row) == 1:
         if len(row) == 2:
-            return "L", str(r), str(variable if value else -variable)
+            return "L", r, variable if value else -variable
         if value == len(row) - 1:  # else the reader could not know the number of categories
-            return "I", str(r), f"{variable} {value}"
+            return "I", r, variable, value
     with np.errstate(divide="ignore"):
-        return "C", str(r), str(variable), *(repr(value) for value in np.log(row).tolist())
-
-
-def _write(lines: list[Any], parts: tuple[Any, ...]) -> int:
-    """Append a line with the next id; that id."""
-    lines.append(" ".join([parts[0], str(len(lines)), *parts[1:]]))
-    return len(lines) - 1
+        return "C", r, variable, *map(repr, np.log(row).tolist())

@@ -26,8 +26,6 @@ from pcircuit.io.vtree_file import read_vtree
 from pcircuit.io.whole_file import checked_path
 
 FALSE, TRUE = -1, -2  # positions of the constants
-MOST_ADDED = 32  # for each byte of a file: inputs of value one that smoothing adds to products, and
-SPARE_ADDED = 2**22  # so many more
 
 
 def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
@@ -59,7 +57,7 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     Notes
     -----
     O(size of the file), and one product of at most V factors for each node that has to be smoothed: together at most
-    32 factors for each byte of the file, and 2^22 more.
+    16 factors for each byte of the file, and 2^23 more.
 
     References
     ----------
@@ -79,11 +77,11 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
     reader = _Reader(os.path.getsize(path))
-    root, *_ = read_nodes(path, "jlc", reader.read)
-    if root < 0:
-        raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant")
-    root = reader.smooth("the root", root, reader.variables)
     with named_in_errors(path):
+        root, *_ = read_nodes(path, "jlc", reader.read)
+        if root < 0:
+            raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant")
+        root = reader.smooth("the root", root, reader.variables)
         return circuit_of_graph(reader.graph, root, tree)
 
 
@@ -95,7 +93,6 @@ class _Reader:
         self.scopes: dict[Any, Any] = {}
         self.variables = 0  # of all literals, as bits
         self.free: dict[int, int] = {}  # variable -> the input of value one
-        self.added = 0  # factors of products that smoothing made
 
     def read(self, line: Line, ids: Ids) -> int:
         """Position of the unit of one line, or FALSE, TRUE."""
@@ -137,13 +134,7 @@ class _Reader:
         lacking = scope & ~self.scopes[child]
         if not lacking:
             return child
-        self.added += lacking.bit_count()
-        allowed = MOST_ADDED * self.line.size + SPARE_ADDED
-        if self.added > allowed:
-            raise self.line.fail(
-                f"children that lack variables would get more than {allowed} inputs together: such a "
-                "circuit is not read"
-            )
+        self.graph.spend(lacking.bit_count())
         variables = variables_of(lacking)
         for v in variables:
             if v not in self.free:

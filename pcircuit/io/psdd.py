@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from pcircuit.circuit import Circuit, check_circuit
-from pcircuit.io.graph import Graph, circuit_of_graph, reachable
-from pcircuit.io.text import Ids, Line, named_in_errors, read_nodes
+from pcircuit.io.graph import Graph, circuit_of_graph
+from pcircuit.io.text import Ids, Line, NumberedLines, name_units, named_in_errors, read_nodes
 from pcircuit.io.vtree_file import read_vtree_ids, vtree_text, with_two_children
 from pcircuit.io.whole_file import checked_path, replace_file
 from pcircuit.regions import StructureError
@@ -77,13 +77,13 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     array([[0.25, 0.75]])
     """
     psdd = checked_path(psdd, "psdd")
-    tree, regions_of = (
+    tree, vtree_ids = (
         (None, None) if vtree is None else read_vtree_ids(checked_path(vtree, "vtree"))
     )
-    graph = Graph()
+    graph = Graph(os.path.getsize(psdd))
 
     def read(line: Line, ids: Ids) -> int:
-        if regions_of is not None and line.integer(2, "id of a v-tree node") not in regions_of:
+        if vtree_ids is not None and line.integer(2, "id of a v-tree node") not in vtree_ids:
             raise line.fail(f"the v-tree has no node {line.tokens[2]}")
         return _read_node(line, graph, ids)
 
@@ -147,29 +147,20 @@ def write_psdd(
         )
     circuit = with_two_children(circuit)
     tree = vtree_text(circuit.vtree)
-    lines: list[str] = []
-    names: list[Any] = []  # per region the ids of the units that it shows
-    for r, region in enumerate(circuit.regions):
-        first = names[-1].stop if names else 0
-        names.append(range(first, first + region.num_units))
-        if region.is_input:
-            lines += [
-                _input_line(name, r, region.variable + 1, row)
-                for name, row in zip(names[r], region.probs.tolist(), strict=True)
-            ]
-        else:
-            left, right = (names[c] for c in circuit.vtree.children(r))
-            pairs = [f"{left[i]} {right[j]}" for i, j in region.products.tolist()]
-            lines += [
-                _decision_line(name, r, pairs, *region.row(k)) for k, name in enumerate(names[r])
-            ]
+    lines = NumberedLines()
+    name_units(
+        circuit,
+        lambda r, variable, row: lines.put(*_input(r, variable + 1, *row.tolist())),
+        lambda r, factors: f"{factors[0]} {factors[1]}",
+        lambda r, terms: lines.put("D", r, len(terms), *terms),
+    )
     comment = "c ids count from 0, children come before parents; variables count from 1"
     with (
         replace_file(psdd) as file,
         replace_file(vtree) as tree_file,
     ):  # both are open before either is replaced
         tree_file.write(tree.encode("utf-8"))
-        file.write(("\n".join([comment, f"psdd {names[-1].stop}", *lines]) + "\n").encode("utf-8"))
+        file.write(("\n".join([comment, f"psdd {len(lines)}", *lines]) + "\n").encode("utf-8"))
 
 
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
@@ -206,14 +197,12 @@ def _check_end(psdd: str, promised: int, graph: Graph, root: int, num_nodes: int
             f"cannot read {psdd!r}: its first line promises {promised} nodes, found {num_nodes} with "
             f"{elements} elements, so that it may have lost its end: correct that line if it is whole"
         )
-    own = {graph.units[i][1] for i in reachable(graph, root) if graph.units[i][0] == "input"}
-    lost = next(
-        (i for i, unit in enumerate(graph.units) if unit[0] == "input" and unit[1] not in own), None
-    )
+    inside = {graph.units[i].variable for i in graph.below(root)}
+    lost = next((unit for unit in graph.units if unit.variable not in {*inside, -1}), None)
     if lost is not None:
         raise ValueError(
-            f"cannot read {psdd!r}: its last node does not contain variable {graph.units[lost][1] + 1}, "
-            f"which node {graph.labels[lost]} has, so that it may have lost its end"
+            f"cannot read {psdd!r}: its last node does not contain variable {lost.variable + 1}, "
+            f"which node {lost.label} has, so that it may have lost its end"
         )
 
 
@@ -227,20 +216,8 @@ def _two_files(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]) -> t
     return psdd, vtree
 
 
-def _input_line(name: int, r: int, variable: int, row: list[Any]) -> str:
-    """The line of one input unit: a literal where the variable is certain."""
-    if 0.0 in row:
-        return f"L {name} {r} {variable if row[0] == 0 else -variable}"
-    log_true = math.log(row[1]) if row[1] < 0.5 else math.log1p(-row[0])
-    return f"T {name} {r} {variable} {log_true!r}"
-
-
-def _decision_line(
-    name: int, r: int, pairs: list[Any], products: np.ndarray, weights: np.ndarray
-) -> str:
-    """The line of one sum."""
-    elements = [
-        f"{pairs[p]} {math.log(w)!r}"
-        for p, w in zip(products.tolist(), weights.tolist(), strict=True)
-    ]
-    return " ".join([f"D {name} {r} {len(elements)}", *elements])
+def _input(r: int, variable: int, p_false: float, p_true: float) -> tuple[Any, ...]:
+    """The line of one input unit, without its id: a literal where the variable is certain."""
+    if 0.0 in (p_false, p_true):
+        return "L", r, variable if p_true else -variable
+    return "T", r, variable, repr(math.log(p_true) if p_true < 0.5 else math.log1p(-p_false))

@@ -9,14 +9,16 @@
 Units have no ids: a child is the number of its line, the first unit being 0.  The last unit is the root.
 """
 
+import math
 import os
 from typing import Any
 
 import numpy as np
 
+from pcircuit.arguments import Floats
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.io.graph import Graph, circuit_of_graph
-from pcircuit.io.text import MOST_CATEGORIES, lines_of, log_terms, named_in_errors
+from pcircuit.io.text import MOST_CATEGORIES, lines_of, name_units, named_in_errors
 from pcircuit.io.whole_file import checked_path, write_text
 
 
@@ -118,28 +120,21 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     check_circuit(circuit)
     path = checked_path(path)
     lines: list[str] = []
-    names: list[list[int]] = []  # per region the numbers of the units that it shows
+    values: dict[int, list[int]] = {}  # the lines of the categories of each variable
 
-    def write(*parts: str) -> int:
-        lines.append(" ".join(parts))
+    def put(*parts: object) -> int:
+        lines.append(" ".join(map(str, parts)))
         return len(lines) - 1
 
-    def weighted(children: list[Any], places: np.ndarray, weights: np.ndarray) -> int:
-        return write("+", *(f"{children[i]} {w}" for i, w in log_terms(places, weights)))
+    def put_input(r: int, variable: int, row: Floats) -> int:
+        if variable not in values:
+            values[variable] = [put("v", variable, c) for c in range(len(row))]
+        terms = [f"{values[variable][c]} {math.log(row[c])!r}" for c in np.flatnonzero(row)]
+        return put("+", *(terms or [f"{values[variable][0]} -inf"]))
 
-    for r, region in enumerate(circuit.regions):
-        if region.is_input:
-            values = [write("v", f"{region.variable} {c}") for c in range(region.num_categories)]
-            names.append(
-                [weighted(values, np.flatnonzero(row), row[row > 0]) for row in region.probs]
-            )
-            continue
-        below = [names[c] for c in circuit.vtree.children(r).tolist()]
-        products = [
-            write("*", *(str(below[a][u]) for a, u in enumerate(units)))
-            for units in region.products.tolist()
-        ]
-        names.append([weighted(products, *region.row(k)) for k in range(region.num_units)])
+    name_units(
+        circuit, put_input, lambda r, factors: put("*", *factors), lambda r, terms: put("+", *terms)
+    )
     write_text(
         path, "\n".join([f"({' '.join(map(str, circuit.num_categories))})", *lines, "EOF"]) + "\n"
     )

@@ -1,4 +1,4 @@
-"""Reading the line-based text formats of other programs: tokens, numbers, and errors that name file and line.
+"""The line-based text formats of other programs: tokens, numbers, errors that name file and line; and their writers.
 
 These formats share their habits (those of DIMACS): one unit on each line, numbers for names, children before parents,
 lines that begin with "c" are comments.  A file may come from anywhere, so every number is checked where it is read.
@@ -13,9 +13,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import exp, isnan, log
+from typing import Any
 
-import numpy as np
-
+from pcircuit.arguments import Floats
+from pcircuit.circuit import Circuit
 from pcircuit.regions import StructureError
 
 WHOLE = re.compile("-?[0-9]{1,17}")
@@ -182,11 +183,37 @@ def named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         raise StructureError(f"cannot read {os.fspath(path)!r}: {error}") from None
 
 
-def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:
-    """What a weighted sum is written as: places and logarithms, with all digits; a sum of nothing keeps one zero.
+class NumberedLines(list[str]):
+    """Lines of a file in which each unit has a kind and the number of its line."""
 
-    Shapes: places (n,), weights (n,).
+    def put(self, kind: str, *parts: object) -> int:
+        """Append a line; its number."""
+        self.append(" ".join(map(str, (kind, len(self), *parts))))
+        return len(self) - 1
+
+
+def name_units(
+    circuit: Circuit,
+    of_input: Callable[[int, int, Floats], Any],
+    of_product: Callable[[int, list[Any]], Any],
+    of_sum: Callable[[int, list[str]], Any],
+) -> None:
+    """Name all units, children before parents, by functions that write them.
+
+    They get the region's number, and: the variable and the probabilities of an input; the names of the factors of a
+    product; 'NAME LOGPROB' for each term of a sum, with all digits.
     """
-    if not len(places):
-        return [(0, "-inf")]
-    return list(zip(places.tolist(), map(repr, np.log(weights).tolist()), strict=True))
+    shown: list[list[Any]] = []  # per region the names of its units
+    for r, region in enumerate(circuit.regions):
+        if region.is_input:
+            shown.append([of_input(r, region.variable, row) for row in region.probs])
+            continue
+        below = [shown[c] for c in circuit.vtree.children(r).tolist()]
+        products = [
+            of_product(r, [below[a][u] for a, u in enumerate(units)])
+            for units in region.products.tolist()
+        ]
+        shown.append([])
+        for k in range(region.num_units):
+            terms = [f"{products[p]} {log(w)!r}" for p, w in zip(*region.row(k), strict=True)]
+            shown[r].append(of_sum(r, terms or [f"{products[0]} -inf"]))

@@ -312,7 +312,7 @@ def _rooted_at_centre(edges: Ints) -> Ints:
 
     def steps_from(node: Any) -> Floats:
         found = shortest_path(graph, directed=False, unweighted=True, indices=node)
-        return np.asarray(found)
+        return found
 
     # of a longest path: the largest number of steps from a node is that to one of its ends
     one = steps_from(steps_from(0).argmax())
@@ -347,12 +347,10 @@ def _conditional_table(
 ) -> Floats:
     """(C_parent, C_v) table p(x_v | x_parent), or (1, C_v) table p(x_v) of the root (parent -1)."""
     if parent < 0:
-        column = data[data[:, v] >= 0, v].astype(np.int64)
-        table = np.bincount(column, minlength=categories[v]).astype(np.float64)[None]
-        table += pseudocount / categories[v]
+        table = pair_counts(data, categories, v, v).diagonal()[None]
     else:
         table = pair_counts(data, categories, parent, v)
-        table += pseudocount / (categories[parent] * categories[v])
+    table = table + pseudocount / table.size
     sums = table.sum(axis=1, keepdims=True)
     table /= np.where(sums > 0, sums, 1)
     table[sums[:, 0] <= 0] = 1 / categories[v]

@@ -108,19 +108,9 @@ class Logits(NamedTuple):
     with_logits: Ints  # (V',) these columns
 
 
-class Coded(NamedTuple):
-    """Rows as indicators (n, L), and which columns they show (n, V'); None where they show all."""
-
-    indicators: Singles
-    shown: Singles | None
-
-
-class Fitted(NamedTuple):
-    """A mixture, and the mean log-likelihoods of training rows (of a sample of them) and held rows at each look."""
-
-    mixture: Mixture
-    training: Floats
-    validation: Floats
+Coded: TypeAlias = tuple[
+    Singles, Singles | None
+]  # indicators (n, L); columns shown (n, V'), None: all
 
 
 def continuous_mixture(
@@ -133,8 +123,8 @@ def continuous_mixture(
     num_epochs: int = 40,
     tolerance: float = 1e-3,
     least: float = -np.inf,
-) -> Fitted:
-    """Learn a mixture over a continuous hidden variable.
+) -> tuple[Mixture, Floats, Floats]:
+    """A mixture over a continuous hidden variable; mean log-likelihoods of training rows and held ones at each look.
 
     Shapes: table (N, V), held (M, V), num_categories (V,).
     A step takes some 3 S' (d + L) H + 2 n S' L multiplications with S' = 1,024 points, H = 128, n = 256 rows (fewer of
@@ -159,7 +149,8 @@ def continuous_mixture(
     values = decoded(best, points)[1]
     columns = probabilities(values, num_categories)
     mixture = product_mixture(columns, np.full(len(points), 1 / len(points)))
-    return Fitted(mixture, *map(np.array, zip(*looks, strict=True)))
+    training, validation = np.transpose(looks)
+    return mixture, training, validation
 
 
 def promised(looks: list[tuple[float, float]]) -> float:
@@ -273,7 +264,7 @@ def _points(count: int, generator: np.random.Generator) -> Singles:
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(DIMENSIONS, seed=generator).random(count)
-    return np.asarray(ndtri(np.clip(sequence, EDGE, 1 - EDGE)).astype(np.float32))
+    return ndtri(np.clip(sequence, EDGE, 1 - EDGE)).astype(np.float32)
 
 
 def logits_of(num_categories: Ints) -> Logits:
@@ -289,7 +280,7 @@ def coded(rows: Evidence, logits: Logits) -> Coded:
     """Rows as what the matrix products need; shapes rows (n, V)."""
     indicators = (rows[:, logits.columns] == logits.categories).astype(np.float32)
     shown = rows[:, logits.with_logits] >= 0
-    return Coded(indicators, None if shown.all() else shown.astype(np.float32))
+    return indicators, None if shown.all() else shown.astype(np.float32)
 
 
 def normalizers(values: Singles, logits: Logits) -> Singles:
@@ -297,14 +288,13 @@ def normalizers(values: Singles, logits: Logits) -> Singles:
     top = np.maximum(np.maximum.reduceat(values, logits.begins, axis=1), 0)
     places = np.searchsorted(logits.with_logits, logits.columns)
     total = np.add.reduceat(np.exp(values - top[:, places]), logits.begins, axis=1)
-    return np.asarray(top + np.log(total + np.exp(-top)))
+    return top + np.log(total + np.exp(-top))
 
 
 def point_logs(rows: Coded, values: Singles, zeta: Singles) -> Singles:
     """(n, S) log-likelihoods of rows at each of S points; shapes values (S, L), zeta (S, V') -> (n, S)."""
-    found: Singles = rows.indicators @ values.T
-    found -= zeta.sum(axis=1) if rows.shown is None else rows.shown @ zeta.T
-    return found
+    indicators, shown = rows
+    return indicators @ values.T - (zeta.sum(axis=1) if shown is None else shown @ zeta.T)
 
 
 def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits: Logits) -> Singles:
@@ -313,11 +303,9 @@ def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits:
     Shapes: shares (n, S) -> (S, L).
     """
     places = np.searchsorted(logits.with_logits, logits.columns)
-    probs = np.exp(values - zeta[:, places])
-    probs *= (
-        shares.sum(axis=0)[:, None] if rows.shown is None else (shares.T @ rows.shown)[:, places]
-    )
-    return np.asarray(shares.T @ rows.indicators - probs)
+    indicators, shown = rows
+    seen = shares.sum(axis=0)[:, None] if shown is None else (shares.T @ shown)[:, places]
+    return shares.T @ indicators - seen * np.exp(values - zeta[:, places])
 
 
 def probabilities(values: Singles, num_categories: Ints) -> list[Floats]:

@@ -58,7 +58,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -105,8 +104,8 @@ from pcircuit.kernels.packing import in_float32, pack, packed_as, with_parameter
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
 from pcircuit.learning.densities import with_densities
 
+DECAY = 0.6  # steps have to shrink, by an exponent in (0.5, 1], to converge; Cappe and Moulines advise this one
 EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
-BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 
 
 def fit_em(
@@ -143,8 +142,16 @@ def fit_em(
         Spread evenly over the edges or categories of each unit; 0 for maximum likelihood.
     weights : (N,) float array_like, optional
         Non-negative row weights; a weight of 2 counts as the row twice.
-    batch_size, step_size, pseudocount_per, rng
-        Mini-batches, see `EMSteps`.  Default: all rows in each step.
+    batch_size : int, optional
+        Rows of a mini-batch.  Default: all rows in each step.
+    step_size : float, optional
+        In (0, 1]: weight of the newest flows in the moving average that parameters are made of.  Default: 1 for all
+        rows; for mini-batches (t + 1)^-0.6 in step t = 1, 2, ....
+    pseudocount_per : "epoch" or "step"
+        What the pseudocount is added to: the flows of all N rows (the default), or those of the rows of each step,
+        as PyJuice does.  With mini-batches of B rows the latter smooths N / B times as much.
+    rng : int or numpy.random.Generator, optional
+        Order of the rows in mini-batches.
     tolerance : float
         Stop when the mean log-likelihood gains less than this in an epoch (nats per row); 0 never stops early.
     callback : callable, optional
@@ -208,8 +215,14 @@ def fit_em(
         raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     num_epochs = check_whole_number(num_epochs, "num_epochs", 0)
     pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
-    steps = EMSteps(batch_size, step_size, pseudocount_per, rng)
-    watch = EMWatch(tolerance, callback, progress)
+    batch_size = check_whole_number(batch_size, "batch_size", 1, none="all rows")
+    is_full = batch_size is None and step_size is None
+    if step_size is not None:
+        step_size = check_number(step_size, "step_size", above=0, most=1)
+    check_choice(pseudocount_per, "pseudocount_per", ("epoch", "step"))
+    tolerance = check_number(tolerance, "tolerance", least=0)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"`callback` must be callable, or None, found {type(callback).__name__}")
     generator, _ = check_generator(rng), count_jobs(n_jobs)
     total_weight = row_weight.sum()
     history: list[float] = []
@@ -218,14 +231,14 @@ def fit_em(
     groups = _tied_groups(circuit, tied)
     if not circuit.is_categorical:
         circuit = with_priors(circuit, rows, groups)
-    em = kind(circuit, rows, num_epochs, dtype, same_rows=steps.batch_size is None)
-    if not steps.is_full:  # what the circuit expects of rows drawn from itself
+    em = kind(circuit, rows, num_epochs, dtype, same_rows=batch_size is None)
+    if not is_full:  # what the circuit expects of rows drawn from itself
         flows = tuple(total_weight * part for part in _added(circuit, groups, *em.expected()))
     number = 0
-    with watch.bar(num_epochs) as advance, workers(n_jobs) as pool:
+    with progress_bar(progress, num_epochs) as advance, workers(n_jobs) as pool:
         for _ in range(num_epochs):
             total = 0.0
-            for batch in steps.batches(len(rows), generator):
+            for batch in _batches(len(rows), batch_size, generator):
                 counted = row_weight[batch]
                 share = counted.sum() / total_weight
                 if (
@@ -234,17 +247,20 @@ def fit_em(
                     continue
                 edges, inputs, log = em.flows(rows[batch], counted, n_jobs, pool)
                 new = _added(circuit, groups, edges, inputs)
-                flows = _averaged(flows, new, steps.share(number), share)
-                em.step(flows[0], flows[1], steps.smoothing(pseudocount, share))
+                usual = 1.0 if is_full else newest_share(number)
+                weight = usual if step_size is None else step_size
+                flows = _averaged(flows, new, weight, share)
+                smoothing = pseudocount / share if pseudocount_per == "step" else pseudocount
+                em.step(flows[0], flows[1], smoothing)
                 total, number = total + log, number + 1
             history.append(total / total_weight)
             advance(history[-1])
-            if watch.stops(history):
+            if _stops(history, tolerance, callback):
                 break
     circuit = em.circuit
-    history.append(
-        _weighted_log_likelihood(circuit, rows, row_weight, n_jobs, dtype) / total_weight
-    )
+    logs = log_likelihood(circuit, rows, n_jobs=n_jobs, dtype=dtype)
+    seen = row_weight > 0
+    history.append(float(row_weight[seen] @ logs[seen]) / total_weight)
     return circuit, np.array(history)
 
 
@@ -380,15 +396,13 @@ def _tied_groups(circuit: Circuit, tied: bool | Sequence[Sequence[int]]) -> list
         check_integers(group, "tied", expected, 0, circuit.num_regions - 1).tolist()
         for group in tied
     ]
-    flat = [r for group in found for r in group]
-    if len(set(flat)) < len(flat):
+    if sum(map(len, found)) > len({r for group in found for r in group}):
         raise ValueError(f"`tied` must be {expected}")
-    for group in found:
-        for r in group[1:]:
-            if not _have_equal_parameters(circuit.regions[group[0]], circuit.regions[r]):
-                raise ValueError(
-                    f"`tied` has regions {group[0]} and {r} in one group, which must begin with equal parameters"
-                )
+    for first, r in ((group[0], r) for group in found for r in group):
+        if not _have_equal_parameters(circuit.regions[first], circuit.regions[r]):
+            raise ValueError(
+                f"`tied` has regions {first} and {r} in one group, which must begin with equal parameters"
+            )
     return found
 
 
@@ -465,19 +479,6 @@ def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float) -> Floats:
     return np.where(reached[row], share, old)
 
 
-def _weighted_log_likelihood(
-    circuit: Circuit, data: Evidence, weights: Floats, n_jobs: int | None, dtype: str
-) -> float:
-    """Weighted sum of the rows' log-likelihoods, in blocks: memory does not grow with the rows."""
-    total = 0.0
-    for start in range(0, len(data), BLOCK_ROWS):
-        counted = weights[start : start + BLOCK_ROWS]
-        rows = data[start : start + BLOCK_ROWS]
-        logs = log_likelihood(circuit, rows, n_jobs=n_jobs, dtype=dtype)
-        total += float(np.dot(counted[counted > 0], logs[counted > 0]))
-    return total
-
-
 def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Circuit:
     """The circuit whose parameters are the normalised flows.
 
@@ -535,188 +536,56 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
     return _maximized(circuit, flows.edges, flows.inputs, pseudocount)
 
 
-DECAY = 0.6  # steps have to shrink, by an exponent in (0.5, 1], to converge; Cappe and Moulines advise this one
+def newest_share(number: int) -> float:
+    """Weight of the newest flows in the moving average of mini-batches: (t + 1)^-0.6 in step t = `number` + 1."""
+    return float((number + 2.0) ** -DECAY)
 
 
-@dataclass(frozen=True)
-class EMSteps:
-    """Which rows a step of EM uses, and how far it goes.
+def _batches(
+    num_rows: int, batch_size: int | None, rng: np.random.Generator
+) -> Iterator[slice | Ints]:
+    """Yield the rows of each step of an epoch: all, or mini-batches in random order, the last maybe smaller."""
+    if batch_size is None:
+        yield slice(None)
+        return
+    order = rng.permutation(num_rows)
+    for start in range(0, num_rows, batch_size):
+        yield order[start : start + batch_size]
 
-    Parameters
-    ----------
-    batch_size : int, optional
-        Rows of a mini-batch; None uses all rows in each step.
-    step_size : float, optional
-        In (0, 1]: the weight of the newest flows in the moving average that parameters are made of.  Default: 1 for
-        full batches; for mini-batches (t + 1)^-0.6 in step t = 1, 2, ....
-    pseudocount_per : "epoch" or "step"
-        What the pseudocount is added to: the flows of all N rows (the default), or those of the rows of each step,
-        as PyJuice does.  With mini-batches of B rows the latter smooths N / B times as much.
-    rng : int or numpy.random.Generator, optional
-        Order of the rows in mini-batches.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `batch_size` is not a whole number of at least 1, `step_size` not a number in (0, 1], or `pseudocount_per`
-        another word.
+def _stops(history: list[float], tolerance: float, callback: Any) -> bool:
+    """Whether EM ends here: the last gain is too small, or else `callback` says so."""
+    gain = float(history[-1]) - float(history[-2]) if len(history) > 1 else np.inf
+    has_converged = tolerance > 0 and gain < tolerance  # not where both are -inf
+    if has_converged or callback is None:
+        return has_converged
+    result = callback(len(history) - 1, history[-1])
+    try:
+        return bool(result)
+    except (TypeError, ValueError):  # of an array, a table or pandas' NA
+        raise TypeError(
+            "`callback` must return what is true, to stop, or false, found "
+            f"{type(result).__name__}: return one truth value, or None"
+        ) from None
 
-    Examples
-    --------
-    >>> [round(EMSteps(batch_size=64).share(k), 3) for k in (0, 1, 10, 100)]
-    [0.66, 0.517, 0.225, 0.062]
-    """
 
-    batch_size: int | None = None
-    step_size: float | None = None
-    pseudocount_per: str = "epoch"
-    rng: Seed = None
+@contextmanager
+def progress_bar(progress: bool, total: int) -> Iterator[Callable[[float], None]]:
+    """A progress bar as a context, if asked for; it yields what takes the log-likelihood of each step that is done."""
+    is_seen = sys.stderr is not None and sys.stderr.isatty()  # None in programs without a console
+    if not (check_flag(progress, "progress") and is_seen) or find_spec("rich") is None:
+        yield lambda value: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self,
-            "batch_size",
-            check_whole_number(self.batch_size, "batch_size", 1, none="all rows"),
+    # the spinner and the time move while nothing else does
+    columns = SpinnerColumn(), *Progress.get_default_columns(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("EM", total=total)
+        yield lambda value: bar.update(
+            task, advance=1, description=f"EM, log-likelihood {value:.4f}"
         )
-        if self.step_size is not None:
-            object.__setattr__(
-                self, "step_size", check_number(self.step_size, "step_size", above=0, most=1)
-            )
-
-        check_choice(self.pseudocount_per, "pseudocount_per", ("epoch", "step"))
-
-    @property
-    def is_full(self) -> bool:
-        """Whether each step uses all rows and replaces all that was known: `share` is always 1 (bool)."""
-        return self.batch_size is None and self.step_size is None
-
-    def share(self, number: int) -> float:
-        """Weight s of the newest flows in the moving average, ``F <- (1 - s) F + s F_new``.
-
-        Parameters
-        ----------
-        number : int
-            Of the step, from 0; mini-batches count through all epochs.
-
-        Returns
-        -------
-        float
-            In (0, 1]: `step_size` if given; else 1 for all rows and (number + 2)^-0.6 for mini-batches.
-
-        Examples
-        --------
-        >>> EMSteps().share(0), EMSteps(step_size=0.5).share(9), round(EMSteps(batch_size=64).share(0), 3)
-        (1.0, 0.5, 0.66)
-        """
-        if self.is_full:
-            return 1.0
-        return (number + 2.0) ** -DECAY if self.step_size is None else self.step_size
-
-    def smoothing(self, pseudocount: float, share: float) -> float:
-        """The pseudocount of a step, in flows of all rows: divided by its share of their weight where it is per step.
-
-        Examples
-        --------
-        >>> EMSteps(batch_size=64).smoothing(0.1, 0.01), EMSteps(pseudocount_per="step").smoothing(0.1, 0.01)
-        (0.1, 10.0)
-        """
-        return pseudocount / share if self.pseudocount_per == "step" else pseudocount
-
-    def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[slice | Ints]:
-        """Yield the rows of each step of one epoch; each row is in exactly one step.
-
-        Parameters
-        ----------
-        num_rows : int
-            N.
-        rng : numpy.random.Generator
-            For the order of the rows; not used, and left as it is, with all rows in each step.
-
-        Yields
-        ------
-        slice or int array
-            Index of the rows: all of them once, or ceil(N / batch_size) mini-batches, the last of which may be smaller.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> [len(rows) for rows in EMSteps(batch_size=4).batches(10, np.random.default_rng(0))]
-        [4, 4, 2]
-        """
-        if self.batch_size is None:
-            yield slice(None)
-            return
-        order = rng.permutation(num_rows)
-        for start in range(0, num_rows, self.batch_size):
-            yield order[start : start + self.batch_size]
-
-
-@dataclass(frozen=True)
-class EMWatch:
-    """When EM stops early, and how progress is shown, as `fit_em` says; for what is drawn and asked.
-
-    Examples
-    --------
-    >>> EMWatch(tolerance=1e-3).stops([-2.0, -1.9995])
-    True
-    """
-
-    tolerance: float = 0.0
-    callback: Callable[[int, float], object] | None = None
-    progress: bool = False
-
-    def __post_init__(self) -> None:
-        check_number(self.tolerance, "tolerance", least=0)
-        check_flag(self.progress, "progress")
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(
-                f"`callback` must be callable, or None, found {type(self.callback).__name__}"
-            )
-
-    def stops(self, history: list[float]) -> bool:
-        """Whether EM ends here: the last gain is too small, or else `callback` says so."""
-        gain = (
-            float(history[-1]) - float(history[-2]) if len(history) > 1 else np.inf
-        )  # NaN where both are -inf
-        has_converged = self.tolerance > 0 and gain < self.tolerance
-        if has_converged or self.callback is None:
-            return has_converged
-        result = self.callback(len(history) - 1, history[-1])
-        try:
-            return bool(result)
-        except (TypeError, ValueError):  # of an array, a table or pandas' NA
-            raise TypeError(
-                "`callback` must return what is true, to stop, or false, found "
-                f"{type(result).__name__}: return one truth value, or None"
-            ) from None
-
-    @contextmanager
-    def bar(self, num_epochs: int) -> Iterator[Callable[[float], None]]:
-        """A progress bar as a context, which yields what takes the mean log-likelihood of an epoch that is done."""
-        is_seen = (
-            sys.stderr is not None and sys.stderr.isatty()
-        )  # None in programs without a console
-        if not (self.progress and is_seen) or find_spec("rich") is None:
-            yield lambda value: None
-            return
-        from rich.console import Console
-        from rich.progress import (
-            Progress,
-            SpinnerColumn,
-            TimeElapsedColumn,
-        )  # these two move while nothing else does
-
-        with Progress(
-            SpinnerColumn(),
-            *Progress.get_default_columns(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        ) as bar:
-            task = bar.add_task("EM", total=num_epochs)
-            yield lambda value: bar.update(
-                task, advance=1, description=f"EM, log-likelihood {value:.4f}"
-            )
 
 
 def fit_mixture(

@@ -17,7 +17,9 @@ A row that lacks the columns H and shows the columns S of B has the likelihood N
           \Sigma_m = \frac{\sum_n r_{nm} E[(x_n - \mu_m)(x_n - \mu_m)^t] + a \Sigma_0}{n_m + a},
 
 as with `a` rows more of covariance Sigma_0 = ((1 - d) S + d diag S) M^(-2/B), S that of all rows: of M products each
-takes about an M-th of the volume (Fraley and Raftery 2007).  The others are fitted as in circuits.
+takes about an M-th of the volume (Fraley and Raftery 2007).  A column that is rounded to multiples of u was not known
+better than that: u^2 / 12, the variance of a uniform number in a cell, is added to its own.  The other columns are
+fitted as in circuits.
 
 References
 ----------
@@ -28,32 +30,29 @@ Classification 24.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Floats, Immutable, Ints, Seed, check_generator, check_numbers
-from pcircuit.circuit import Circuit, check_distribution
+from pcircuit.arguments import Bools, Floats, Immutable, Ints, Seed, check_generator, check_numbers
+from pcircuit.circuit import Circuit, Mixture, check_distribution
 from pcircuit.evidence import all_missing, check_values
 from pcircuit.learning.product_mixtures import product_circuit
-from pcircuit.leaves import Gaussian, Tailed
+from pcircuit.leaves import Gaussian
+from pcircuit.leaves.columns import rounding_unit
 from pcircuit.leaves.gaussian import LOG_2_PI
 from pcircuit.regions import LeafFamily
 
 DIAGONAL = 0.05  # d
-IN_BLOCKS = (Gaussian, Tailed)  # families of columns that are normal in blocks
 BESIDE = 0.01  # weight of the model that stands beside blocks while they are learned
 FAR = 10.0  # standard deviations, beyond which a row lies no further where EM starts
 EMPTY = 1e-9  # rows of a product that is left alone
 
 
-class _Pattern(NamedTuple):
-    """Rows that lack the same columns of the block."""
-
-    rows: Ints
-    shown: Ints
-    lacking: Ints
+_Pattern: TypeAlias = tuple[
+    Ints, Ints, Ints
+]  # rows that lack the same columns, those shown, those lacking
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +125,7 @@ class NormalBlocks(Immutable):
     def weights(self) -> Floats:
         """(M,) weights of the products."""
         root: Any = self.products.regions[-1]
-        return np.asarray(root.dense_weights()[0])
+        return root.dense_weights()[0]
 
     @cached_property
     def columns(self) -> Ints:
@@ -138,24 +137,19 @@ class NormalBlocks(Immutable):
     @cached_property
     def mean(self) -> Floats:
         """(M, B) means of the block."""
-        return self._of_leaves("mean")
+        return np.transpose([self.products.inputs[v].leaves.mean for v in self.columns])
 
     @cached_property
     def covariance(self) -> Floats:
         """(M, B, B) covariances of the block."""
-        std = self._of_leaves("std")
-        return np.asarray(self.correlations * std[:, :, None] * std[:, None, :])
-
-    def _of_leaves(self, name: str) -> Floats:
-        """(M, B) a parameter of the normal leaves."""
-        leaves = [self.products.inputs[v].leaves for v in self.columns]
-        return np.stack([getattr(own, name) for own in leaves], axis=1)
+        std = np.transpose([self.products.inputs[v].leaves.std for v in self.columns])
+        return self.correlations * std[:, :, None] * std[:, None, :]
 
     def log_likelihood(
         self, data: ArrayLike, *, n_jobs: int | None = None, dtype: str = "float64"
     ) -> Floats:
         """(N,) natural log-likelihoods of rows, NaN where missing; shapes data (N, V) -> (N,)."""
-        return _log_sum(self.log_joint(check_values(self.products, data)))
+        return np.logaddexp.reduce(self.log_joint(check_values(self.products, data)), axis=1)
 
     def log_joint(self, values: Floats, patterns: list[_Pattern] | None = None) -> Floats:
         """(N, M) ln of the probability of each product and the row; shapes values (N, V) -> (N, M)."""
@@ -198,17 +192,17 @@ class NormalBlocks(Immutable):
         )
         rows = np.array(np.broadcast_to(rows, (num_samples, self.num_variables)))
         logs = self.log_joint(rows)
-        sums = np.cumsum(np.exp(logs - _log_sum(logs)[:, None]), axis=1)
+        sums = np.cumsum(np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None]), axis=1)
         units = np.minimum(
             (sums <= generator.random(num_samples)[:, None]).sum(axis=1), logs.shape[1] - 1
         )
         block = rows[:, self.columns]
         for pattern in _patterns(block):
-            own, lacking = units[pattern.rows], self.columns[pattern.lacking]
+            places, own, lacking = pattern[0], units[pattern[0]], self.columns[pattern[2]]
             means, covariances = self.given(block, pattern)
             noise = generator.standard_normal((len(own), len(lacking)))
             noise = np.einsum("nij,nj->ni", _roots(covariances)[own], noise)
-            rows[pattern.rows[:, None], lacking] = means[own, np.arange(len(own))] + noise
+            rows[places[:, None], lacking] = means[own, np.arange(len(own))] + noise
         for v, region in enumerate(self.products.inputs):
             if v not in self.columns:
                 holes = np.flatnonzero(np.isnan(rows[:, v]))
@@ -236,14 +230,17 @@ class BlockSteps:
         self,
         table: Floats,
         families: list[LeafFamily],
+        is_normal: Bools,
         num_products: int,
         prior_rows: float,
         generator: np.random.Generator,
-        beside: Floats,
+        other: Circuit,
     ) -> None:
-        """`beside`: (N,) ln of the likelihoods of the other model, times its weight."""
-        self.table, self.prior_rows, self.beside = table, prior_rows, beside
-        self.is_normal = np.array([isinstance(family, IN_BLOCKS) for family in families])
+        """Columns in blocks, `is_normal` (V,); the model beside them."""
+        from scipy.cluster.vq import kmeans2
+
+        self.table, self.is_normal, self.prior_rows = table, is_normal, prior_rows
+        self.other, self.beside = other, np.log(BESIDE) + other.log_likelihood(table)
         self._leaves = [
             Gaussian.like(x, num_products) if is_normal else family.again(x, num_products)
             for family, is_normal, x in zip(families, self.is_normal, table.T, strict=True)
@@ -258,16 +255,26 @@ class BlockSteps:
         spread = (1 - DIAGONAL) * spread + DIAGONAL * np.diag(spread.diagonal())
         self.prior = spread * num_products ** (-2 / len(scale)) * np.outer(scale, scale)
         self.prior += np.diag(least**2)
-        shares = np.eye(num_products)[_nearest(z, num_products, generator)]
+        units = [rounding_unit(x[~np.isnan(x)]) for x in block.T]
+        self.rounding = np.diag(np.square(units) / 12)
+        count = min(num_products, len(np.unique(z, axis=0)))
+        _, nearest = kmeans2(z, count, iter=1, minit="++", seed=generator)
+        shares = np.eye(num_products)[nearest]
         self.model = self._maximized(shares, lambda m: (mean + scale * z, np.zeros(spread.shape)))
 
-    def step(self) -> float:
+    def steps(self, _: Any, epochs: int) -> tuple[Mixture, Floats]:
+        """Both models after some epochs, and their mean log-likelihood before each."""
+        history = [self._step() for _ in range(epochs)]
+        both: list[Any] = [self.other, self.model]
+        return Mixture(both, [BESIDE, 1 - BESIDE]), np.array(history)
+
+    def _step(self) -> float:
         """One step; the mean log-likelihood of both models together before it."""
         model, block = self.model, self.table[:, self.is_normal]
         logs = model.log_joint(self.table, self.patterns) + np.log(1 - BESIDE)
-        total = np.logaddexp(_log_sum(logs), self.beside)
+        total = np.logaddexp(np.logaddexp.reduce(logs, axis=1), self.beside)
         shares = np.exp(logs - total[:, None])
-        found = [(one, *model.given(block, one)) for one in self.patterns if len(one.lacking)]
+        found = [(one, *model.given(block, one)) for one in self.patterns if len(one[2])]
 
         def expected(m: int) -> tuple[Floats, Floats]:
             filled, more = block.copy(), np.zeros(self.prior.shape)
@@ -294,7 +301,7 @@ class BlockSteps:
             away = filled - mean
             covariance = (away.T * shares[:, m]) @ away + more + a * self.prior
             means.append(mean)
-            covariances.append(covariance / (count + a))
+            covariances.append(covariance / (count + a) + self.rounding)
         std = np.sqrt(np.stack([one.diagonal() for one in covariances]))
         normal = iter(zip(np.transpose(means), std.T, strict=True))
         leaves = [
@@ -309,23 +316,11 @@ class BlockSteps:
         )
 
 
-def _nearest(z: Floats, count: int, generator: np.random.Generator) -> Ints:
-    """(N,) the nearest of `count` rows, drawn in turn with chances as their squared distance to others; z (N, B)."""
-    square = ((z - z[generator.integers(len(z))]) ** 2).sum(axis=1)
-    nearest = np.zeros(len(z), dtype=np.int64)
-    for m in range(1, count):
-        drawn = np.searchsorted(np.cumsum(square), generator.random() * square.sum())
-        other = ((z - z[min(drawn, len(z) - 1)]) ** 2).sum(axis=1)
-        nearest[other < square] = m
-        square = np.minimum(square, other)
-    return nearest
-
-
 def _patterns(block: Floats) -> list[_Pattern]:
     """Rows that lack the same columns, together; shapes block (N, B)."""
     holes, which = np.unique(np.isnan(block), axis=0, return_inverse=True)
     return [
-        _Pattern(np.flatnonzero(which.ravel() == number), np.flatnonzero(~one), np.flatnonzero(one))
+        (np.flatnonzero(which.ravel() == number), np.flatnonzero(~one), np.flatnonzero(one))
         for number, one in enumerate(holes)
     ]
 
@@ -333,9 +328,4 @@ def _patterns(block: Floats) -> list[_Pattern]:
 def _roots(covariances: Floats) -> Floats:
     """Matrices R with R R^t the covariances, which rounding may have made singular."""
     values, vectors = np.linalg.eigh(covariances)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None])
-
-
-def _log_sum(logs: Floats) -> Floats:
-    """(N,) ln of the sums of exponentials of rows; -inf of rows of -inf; shapes logs (N, M)."""
-    return np.asarray(np.logaddexp.reduce(logs, axis=1))
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]

@@ -111,23 +111,18 @@ def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
     if array.sum() < np.finfo(np.float64).tiny:
         raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     step = np.spacing(array.sum()) * 2  # the sum of the rounded weights stays below 2^53 steps
-    return np.asarray(np.rint(array / step) * step)
+    return np.rint(array / step) * step
 
 
 def variable_groups(categories: Ints) -> list[Ints]:
-    """Groups of variables with similar numbers of categories, such that the tables of two groups fit into a block.
+    """Groups of variables with similar numbers of categories, of about BLOCK_CATEGORIES together.
 
     Shapes: categories (V,).
     """
     refuse_large_pairs(categories)
     order = np.argsort(categories, kind="stable")
-    ends, filled = [], 0
-    for position, size in enumerate(categories[order].tolist()):
-        if filled and filled + size > BLOCK_CATEGORIES:
-            ends.append(position)
-            filled = 0
-        filled += size
-    return np.split(order, ends)
+    blocks = starts(categories[order]) // BLOCK_CATEGORIES
+    return np.split(order, np.flatnonzero(np.diff(blocks)) + 1)
 
 
 def pairs_are_products(categories: Ints, rows: Ints, columns: Ints) -> bool:
@@ -137,9 +132,7 @@ def pairs_are_products(categories: Ints, rows: Ints, columns: Ints) -> bool:
 
 def complete_variables(data: Evidence) -> Bools:
     """(V,) flags of the columns without a missing entry."""
-    return np.asarray(
-        np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
-    )
+    return np.ones(data.shape[1], bool) if data.dtype.kind != "i" else data.min(axis=0) >= 0
 
 
 def block_counts(
@@ -156,17 +149,7 @@ def block_counts(
     """
     if pairs_are_products(categories, rows, columns):
         return _counts_by_product(data, categories, complete, weights, rows, columns)
-    first_i, first_j = starts(categories[rows]).tolist(), starts(categories[columns]).tolist()
-    counts = np.zeros((categories[rows].sum(), categories[columns].sum()))
-    for i, a in zip(rows.tolist(), first_i, strict=True):
-        for j, b in zip(columns.tolist(), first_j, strict=True):
-            if rows is columns and b < a:  # counted already
-                continue
-            table = pair_counts(data, categories, i, j, weights)
-            counts[a : a + len(table), b : b + table.shape[1]] = table
-            if rows is columns:
-                counts[b : b + table.shape[1], a : a + len(table)] = table.T
-    return counts
+    return np.block([[pair_counts(data, categories, i, j, weights) for j in columns] for i in rows])
 
 
 def pair_counts(
@@ -200,7 +183,7 @@ def grouped_sums(table: Floats, sizes: Ints) -> Floats:
 
     Shapes: table (sum of sizes, n), sizes (groups,).
     """
-    return np.asarray(np.add.reduceat(table, starts(sizes), axis=0))
+    return np.add.reduceat(table, starts(sizes), axis=0)
 
 
 # -- the matrix product --------------------------------------------------------------------------------------
@@ -265,7 +248,8 @@ def _with_last_categories(kept: Floats, categories: Ints, complete: Bools) -> Fl
 
 # -- mutual information --------------------------------------------------------------------------------------
 
-MOST_BYTES = 2**27  # of tables of all threads
+MOST_BYTES = 2**28  # of tables of all threads
+BYTES_OF_BLOCK = 2**26  # of a matrix product
 FEW_ROWS = 16  # for each cell of a pair, from which the kernel is the slower one
 ROW_SECONDS, CELL_SECONDS = 6e-9, 3e-8  # of NumPy: for a row of a pair, and for a cell
 
@@ -283,34 +267,26 @@ def mutual_information(
     step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
     groups = variable_groups(categories)
     pairs = [(rows, columns) for g, rows in enumerate(groups) for columns in groups[g:]]
-    by_kernel = [
-        pair for pair in pairs if weights is None and _is_counted_singly(data, categories, *pair)
-    ]
-    if by_kernel and in_numpy(_numpy_seconds(data, categories, by_kernel)):
-        by_kernel = []
-    by_numpy = [pair for pair in pairs if not any(pair is other for other in by_kernel)]
+    row_seconds = V**2 / 2 * len(data) * ROW_SECONDS
+    cell_seconds = float(categories.sum()) ** 2 / 2 * CELL_SECONDS
+    has_kernel = weights is None and not in_numpy(row_seconds + cell_seconds)
     complete = complete_variables(data)
 
-    def counted(pair: tuple[Ints, Ints]) -> Floats:
+    def of_pair(pair: tuple[Ints, Ints]) -> Floats:
+        if has_kernel and _is_counted_singly(data, categories, *pair):
+            return _by_kernel(data, categories, pseudocount, step, *pair)
         counts = block_counts(data, categories, complete, weights, *pair)
         return information_of_block(
             counts, categories[pair[0]], categories[pair[1]], pseudocount, step
         )
 
-    def found_by_kernel(pair: tuple[Ints, Ints]) -> Floats:
-        return _by_kernel(data, categories, pseudocount, step, *pair)
-
     information = np.empty((V, V))
-    threads = min(count_jobs(None), MOST_BYTES // (4 * int(categories.max()) ** 2))
-    # matrix products have threads of their own
-    for some, function, n_jobs in (
-        (by_numpy, counted, 1),
-        (by_kernel, found_by_kernel, max(threads, 1)),
-    ):
-        with map_in_threads(function, some, n_jobs) as blocks:
-            for (rows, columns), block in zip(some, blocks, strict=True):
-                information[np.ix_(rows, columns)] = block
-                information[np.ix_(columns, rows)] = block.T
+    bytes_of_one = max(4 * int(categories.max()) ** 2, BYTES_OF_BLOCK)
+    threads = min(count_jobs(None), max(MOST_BYTES // bytes_of_one, 1))
+    with map_in_threads(of_pair, pairs, threads) as blocks:
+        for (rows, columns), block in zip(pairs, blocks, strict=True):
+            information[np.ix_(rows, columns)] = block
+            information[np.ix_(columns, rows)] = block.T
     return information
 
 
@@ -348,7 +324,7 @@ def information_of_block(
     )
     is_seen = together > 0
     total = np.where(is_seen, together + pseudocount, 1)
-    return np.asarray(np.where(is_seen, np.log(total) - (single - joint) * step / total, 0.0))
+    return np.where(is_seen, np.log(total) - (single - joint) * step / total, 0.0)
 
 
 def _steps_of_f(x: Floats, step: float) -> Floats:
@@ -376,13 +352,3 @@ def _by_kernel(
     constants = float(pseudocount), float(step)
     information_of_pairs(codes, sizes, rows is columns, constants, table, result)
     return result
-
-
-def _numpy_seconds(data: Evidence, categories: Ints, pairs: list[tuple[Ints, Ints]]) -> float:
-    """About what NumPy takes for the pairs of groups of variables."""
-    seconds = 0.0
-    for rows, columns in pairs:
-        cells = float(categories[rows].sum() * categories[columns].sum())
-        of_rows = len(rows) * len(columns) * len(data) * ROW_SECONDS
-        seconds += (of_rows + cells * CELL_SECONDS) / (1 + (rows is columns))
-    return seconds

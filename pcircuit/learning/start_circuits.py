@@ -223,14 +223,10 @@ def check_tables_fit(vtree: VTree, num_categories: Ints, num_units: int, name: s
     Shapes: num_categories (V,).
     """
     inner = vtree.num_nodes - vtree.num_variables
-    if not inner:
-        numbers = int(num_categories[0])
-    else:
-        rows = sum(num_categories.tolist()) + vtree.num_nodes - 1 + (inner - 1) * num_units + 1
-        numbers = rows * num_units
+    rows = sum(num_categories.tolist()) + vtree.num_nodes + inner * num_units
     check_memory(
         f"a circuit of {vtree.num_variables} variables with `{name}` {shown(num_units)}",
-        8 * numbers,
+        8 * rows * num_units,
         f"give a smaller `{name}`, or variables of fewer categories",
     )
 

@@ -2,21 +2,22 @@ r"""Point masses beside a continuous rest: columns with heaps, such as zeros, ca
 
 .. math:: P_k(X = v_a) = \pi_{ka}, \qquad p_k(x) = \Bigl(1 - \sum_a \pi_{ka}\Bigr) r_k(x) \text{ elsewhere.}
 
-The base measure counts on the values v_a and is length elsewhere.  There the density of the rest does not count at v_a,
-which have no length, and integrals of products are sums over the atoms plus those of the rest.
+The base measure gives each of the values v_a the weight u and is length elsewhere, so that the density at v_a is
+pi_ka / u.  There the density of the rest does not count, and integrals of products are sums over the atoms plus those
+of the rest.  Where a column is rounded, u is the unit of rounding, and the density that of a cell: it compares with
+those of other families.  Else u = 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Floats, Ints, check_numbers
-from pcircuit.leaves.columns import heaped_values
+from pcircuit.arguments import Floats, Ints, check_number, check_numbers
+from pcircuit.leaves.columns import heaped_values, keep, rounding_unit
 from pcircuit.leaves.tailed import Tailed
 from pcircuit.regions import LeafFamily
 
@@ -35,6 +36,8 @@ class Atoms(LeafFamily):
         Their probabilities under each unit; rows with sums of at most one.
     rest : LeafFamily
         The K units that the remaining probability belongs to.
+    unit : float, optional
+        Weight u of an atom in the base measure, above 0.  Default 1: the density of an atom is its probability.
 
     Examples
     --------
@@ -45,15 +48,12 @@ class Atoms(LeafFamily):
            [0.2992, 0.    ]])
     """
 
-    values: Floats
-    probs: Floats
+    values: Any
+    probs: Any
     rest: LeafFamily
-    shared: ClassVar[tuple[str, ...]] = ("values",)
-    states: ClassVar[tuple[str, ...]] = ("values",)
-
-    if TYPE_CHECKING:
-
-        def __init__(self, values: ArrayLike, probs: ArrayLike, rest: LeafFamily) -> None: ...
+    unit: float = 1.0
+    shared: ClassVar[tuple[str, ...]] = ("values", "unit")
+    states: ClassVar[tuple[str, ...]] = ("values", "unit")
 
     def __post_init__(self) -> None:
         if not isinstance(self.rest, LeafFamily) or self.rest.num_categories:
@@ -68,14 +68,18 @@ class Atoms(LeafFamily):
         probs = np.array(check_numbers(self.probs, "probs", expected, shape, least=0), dtype=float)
         if (probs.sum(axis=1) > 1 + 1e-9).any():
             raise ValueError(f"`probs` must be {expected}, found {probs.sum(axis=1).max():.12g}")
-        for name, array in (("values", values), ("probs", probs)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        unit = check_number(float(self.unit), "unit", above=0)
+        keep(self, values=values, probs=probs, unit=unit)
+
+    @property
+    def heights(self) -> Floats:
+        """(K, A) densities at the atoms."""
+        return self.probs / self.unit
 
     @property
     def share(self) -> Floats:
         """(K,) the probability of the rest."""
-        return np.asarray(np.maximum(1.0 - self.probs.sum(axis=1), 0.0))
+        return np.maximum(1.0 - self.probs.sum(axis=1), 0.0)
 
     def log_density(self, x: Any) -> Floats:
         """(N, K) ln of the probability of an atom, or of the density of the rest; 0 where x is NaN.
@@ -85,18 +89,16 @@ class Atoms(LeafFamily):
         place, is_atom = self._places(x)
         others = np.asarray(x, dtype=float)[~is_atom]
         with np.errstate(divide="ignore"):
-            logs, log_share = np.log(self.probs)[:, place], np.log(self.share)
+            logs, log_share = np.log(self.heights)[:, place], np.log(self.share)
         of_rest = self.rest.log_density(others).T + np.where(
             np.isnan(others), 0.0, log_share[:, None]
         )
         logs[:, ~is_atom] = of_rest
-        return np.asarray(logs.T)
+        return logs.T
 
     def log_bound(self) -> Floats:
-        """(K,) ln of the largest probability or density."""
-        with np.errstate(divide="ignore"):
-            rest = np.log(self.share) + self.rest.log_bound()
-            return np.asarray(np.maximum(np.log(self.probs.max(axis=1)), rest))
+        """(K,) ln of the largest density."""
+        return np.maximum(*self._tops())
 
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, A + 1 + S) flow of each atom, of the rest, and the statistics of the rest.
@@ -119,19 +121,19 @@ class Atoms(LeafFamily):
         sums = counts.sum(axis=1, keepdims=True)
         shares = counts[:, :A] / np.where(sums > 0, sums, 1.0)
         probs = np.where(sums > 0, shares, self.probs)
-        return Atoms(self.values, probs, self.rest.maximize(statistics[:, A + 1 :], pseudocount))
+        rest = self.rest.maximize(statistics[:, A + 1 :], pseudocount)
+        return Atoms(self.values, probs, rest, self.unit)
 
     def overlap2(self, other: Atoms) -> Floats:
         """(K, K') sums over the atoms plus integrals of the rest."""
         of_rest = self.rest.overlap2(other.rest) * np.outer(self.share, other.share)
-        return np.asarray(self.probs @ other.probs.T + of_rest)
+        return self.probs @ other.heights.T + of_rest
 
     def overlap3(self) -> Floats:
         """(K, K, K) the same of three units."""
-        atoms, share = (
-            np.einsum("ax,bx,cx->abc", *3 * [t]) for t in (self.probs, self.share[:, None])
-        )
-        return np.asarray(atoms + share * self.rest.overlap3())
+        atoms = np.einsum("ax,bx,cx->abc", self.probs, self.heights, self.heights)
+        share = np.einsum("a,b,c->abc", *3 * [self.share])
+        return atoms + share * self.rest.overlap3()
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws."""
@@ -143,9 +145,7 @@ class Atoms(LeafFamily):
 
     def mode(self) -> Floats:
         """(K,) the atom, or the mode of the rest, with the larger probability or density."""
-        with np.errstate(divide="ignore"):
-            rest = np.log(self.share) + self.rest.log_bound()
-            atoms = np.log(self.probs.max(axis=1))
+        atoms, rest = self._tops()
         return np.where(atoms >= rest, self.values[self.probs.argmax(axis=1)], self.rest.mode())
 
     def interval(self, low: Any, high: Any) -> Floats:
@@ -153,7 +153,7 @@ class Atoms(LeafFamily):
         low, high = np.asarray(low)[..., None], np.asarray(high)[..., None]
         inside = ((self.values > low) & (self.values <= high)).astype(float)
         rest = self.rest.interval(low[..., 0], high[..., 0])
-        return np.asarray(inside @ self.probs.T + self.share * rest)
+        return inside @ self.probs.T + self.share * rest
 
     def condition(self, low: float, high: float) -> LeafFamily:
         """The units given low < X <= high: atoms outside vanish, and the rest is conditioned."""
@@ -163,17 +163,18 @@ class Atoms(LeafFamily):
         if not inside.any():
             return self.rest.condition(low, high)
         probs = np.minimum(probs, 1.0)
-        return Atoms(self.values[inside], probs[:, inside], self.rest.condition(low, high))
+        rest = self.rest.condition(low, high)
+        return Atoms(self.values[inside], probs[:, inside], rest, self.unit)
 
     def expectation(self, g: Callable[[Any], Any]) -> Floats:
         """(K,) E g(X)."""
         of_atoms = self.probs @ np.asarray(g(self.values), dtype=float)
-        return np.asarray(of_atoms + self.share * self.rest.expectation(g))
+        return of_atoms + self.share * self.rest.expectation(g)
 
     def cross_entropy(self, other: Atoms) -> Floats:
         """(K, K') -E_a ln p_b, infinite where b rules out what a does not."""
         own = np.column_stack([self.probs, self.share])
-        its = np.column_stack([other.probs, other.share])
+        its = np.column_stack([other.heights, other.share])
         logs = -np.log(np.where(its > 0, its, 1.0))
         outside = own @ (its == 0).T.astype(float) > 0
         inside = self.rest.cross_entropy(other.rest) * self.share[:, None]
@@ -195,7 +196,8 @@ class Atoms(LeafFamily):
         """The units whose rest knows the column without its atoms; shapes x (N,)."""
         others = np.where(self._places(x)[1], np.nan, x)
         enough = np.count_nonzero(~np.isnan(others)) > 1
-        return Atoms(self.values, self.probs, self.rest.with_prior(others if enough else x))
+        rest = self.rest.with_prior(others if enough else x)
+        return Atoms(self.values, self.probs, rest, self.unit)
 
     @classmethod
     def like(cls, x: Any, num_units: int) -> LeafFamily:
@@ -203,18 +205,25 @@ class Atoms(LeafFamily):
 
         Shapes: x (N,).
         """
-        values = heaped_values(np.asarray(x, dtype=float))
-        rest = Tailed.like(x, num_units)
+        x = np.asarray(x, dtype=float)
+        values, rest = heaped_values(x), Tailed.like(x, num_units)
         if not len(values):
             return rest
-        return cls(values, np.zeros((num_units, len(values))), rest).again(x, num_units)
+        unit = rounding_unit(x[~np.isnan(x)]) or 1.0
+        return cls(values, np.zeros((num_units, len(values))), rest, unit).again(x, num_units)
 
     def again(self, x: Any, num_units: int) -> Atoms:
         """Equal units with these atoms; shapes x (N,)."""
         x = np.asarray(x, dtype=float)
         shares = (x[~np.isnan(x), None] == self.values).mean(axis=0)
         rest = Tailed.like(x, num_units, self.values)
-        return Atoms(self.values, np.tile(shares, (num_units, 1)), rest)
+        return Atoms(self.values, np.tile(shares, (num_units, 1)), rest, self.unit)
+
+    def _tops(self) -> tuple[Floats, Floats]:
+        """(K,) ln of the largest density of an atom, and of the rest."""
+        with np.errstate(divide="ignore"):
+            rest = np.log(self.share) + self.rest.log_bound()
+            return np.log(self.heights.max(axis=1)), rest
 
     def _places(self, x: Any) -> tuple[Ints, np.ndarray]:
         """(N,) number of the atom that x may be, and whether it is."""

@@ -20,15 +20,22 @@ RATE_OF_ROUNDING = (
 )
 
 
+def keep(leaves: Any, **fields: Any) -> None:
+    """Set fields of a frozen object; arrays become read-only."""
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        object.__setattr__(leaves, name, value)
+
+
 def unit_array(values: ArrayLike, name: str, num_units: int | None = None, **limits: Any) -> Floats:
-    """A read-only copy of one finite number for each unit; shapes values (K,) -> (K,)."""
+    """A copy of one finite number for each unit; shapes values (K,) -> (K,)."""
     expected = f"{num_units or 'K, at least one,'} finite numbers, one for each unit"
     if "above" in limits:
         expected += f", above {limits['above']:g}"
     array = np.array(check_numbers(values, name, expected, **limits), dtype=np.float64)
     if array.ndim != 1 or not len(array) or (num_units or len(array)) != len(array):
         raise ValueError(f"`{name}` must be {expected}, found shape {array.shape}")
-    array.flags.writeable = False
     return array
 
 
@@ -38,7 +45,6 @@ def prior_array(values: ArrayLike) -> Floats:
     array = np.array(check_numbers(values, "prior", expected), dtype=np.float64)
     if array.shape not in ((0,), (3,)) or (len(array) and not (array[1] > 0 and array[2] >= 0)):
         raise ValueError(f"`prior` must be {expected}, found {array}")
-    array.flags.writeable = False
     return array
 
 

@@ -56,23 +56,23 @@ class Counts(LeafFamily):
 
     def mode(self) -> Floats:
         """(K,) the most probable count."""
-        return np.asarray(self.log_masses(self.support()).argmax(axis=0).astype(float))
+        return self.log_masses(self.support()).argmax(axis=0).astype(float)
 
     def overlap2(self, other: Counts) -> Floats:
         """(K, K') sum_x p_a(x) p_b(x)."""
         x = self.support()
-        return np.asarray(np.exp(self.log_masses(x)).T @ np.exp(other.log_masses(x)))
+        return np.exp(self.log_masses(x)).T @ np.exp(other.log_masses(x))
 
     def overlap3(self) -> Floats:
         """(K, K, K) sum_x p_a(x) p_b(x) p_c(x)."""
         p = np.exp(self.log_masses(self.support()))
-        return np.asarray(np.einsum("xa,xb,xc->abc", p, p, p, optimize=True))
+        return np.einsum("xa,xb,xc->abc", p, p, p, optimize=True)
 
     def interval(self, low: Any, high: Any) -> Floats:
         """(K,) P(low < X <= high), or (N, K) for arrays (N,)."""
         x, p = self.support(), np.exp(self.log_masses(self.support()))
         low, high = np.asarray(low)[..., None], np.asarray(high)[..., None]
-        return np.asarray(((x > low) & (x <= high)).astype(float) @ p)
+        return ((x > low) & (x <= high)).astype(float) @ p
 
     def condition(self, low: float, high: float) -> LeafFamily:
         """The units given low < X <= high."""
@@ -83,9 +83,9 @@ class Counts(LeafFamily):
     def expectation(self, g: Callable[[Any], Any]) -> Floats:
         """(K,) E g(X)."""
         x = self.support()
-        return np.asarray(np.asarray(g(x), dtype=float) @ np.exp(self.log_masses(x)))
+        return np.asarray(g(x), dtype=float) @ np.exp(self.log_masses(x))
 
     def cross_entropy(self, other: Counts) -> Floats:
         """(K, K') -sum_x p_a(x) ln p_b(x)."""
         x = self.support()
-        return np.asarray(-np.exp(self.log_masses(x)).T @ other.log_masses(x))
+        return -np.exp(self.log_masses(x)).T @ other.log_masses(x)

@@ -19,13 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints
-from pcircuit.leaves.columns import column_prior, prior_array, unit_array
+from pcircuit.leaves.columns import column_prior, keep, prior_array, unit_array
 from pcircuit.regions import LeafFamily
 
 LOG_2_PI = float(np.log(2 * np.pi))
@@ -55,19 +54,15 @@ class Gaussian(LeafFamily):
     array([0.9987, 0.5   ])
     """
 
-    mean: Floats
-    std: Floats
-    prior: Floats = ()  # type: ignore[assignment]
+    mean: Any
+    std: Any
+    prior: Any = ()
     shared: ClassVar[tuple[str, ...]] = ("prior",)
 
-    if TYPE_CHECKING:
-
-        def __init__(self, mean: ArrayLike, std: ArrayLike, prior: ArrayLike = ()) -> None: ...
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", unit_array(self.mean, "mean"))
-        object.__setattr__(self, "std", unit_array(self.std, "std", len(self.mean), above=0))
-        object.__setattr__(self, "prior", prior_array(self.prior))
+        mean = unit_array(self.mean, "mean")
+        std = unit_array(self.std, "std", len(mean), above=0)
+        keep(self, mean=mean, std=std, prior=prior_array(self.prior))
 
     def log_density(self, x: Any) -> Floats:
         """(N, K) ln of the densities; 0 where x is NaN; shapes x (N,) -> (N, K)."""
@@ -91,7 +86,7 @@ class Gaussian(LeafFamily):
             with np.errstate(over="ignore"):  # where the density is 0
                 exact = self.log_bound()[:, None] - 0.5 * distance * distance
             logs[:, far] = np.where(np.isnan(exact), 0.0, exact)  # 0 where missing
-        return np.asarray(logs.T)
+        return logs.T
 
     @cached_property
     def _expansion(self) -> tuple[float, Floats]:
@@ -118,7 +113,7 @@ class Gaussian(LeafFamily):
         m, s, _ = self._scale()
         seen = ~np.isnan(x)
         z = (np.asarray(x)[seen] - m) / s
-        return np.asarray(flows[seen].T @ np.stack([np.ones_like(z), z, z * z], axis=1))
+        return flows[seen].T @ np.stack([np.ones_like(z), z, z * z], axis=1)
 
     def maximize(self, statistics: Any, pseudocount: float) -> Gaussian:
         """Mean and variance of the rows, and of `pseudocount` rows like the column; a unit without any stays.
@@ -143,7 +138,7 @@ class Gaussian(LeafFamily):
         """(K, K') integrals of p_a p_b."""
         variance = np.add.outer(self.std**2, other.std**2)
         z = np.subtract.outer(self.mean, other.mean) ** 2 / variance
-        return np.asarray(np.exp(-0.5 * (z + LOG_2_PI + np.log(variance))))
+        return np.exp(-0.5 * (z + LOG_2_PI + np.log(variance)))
 
     def overlap3(self) -> Floats:
         """(K, K, K) integrals of p_a p_b p_c."""
@@ -155,7 +150,7 @@ class Gaussian(LeafFamily):
         m = sum(w * mu for w, mu in zip(precisions, means, strict=True)) / W
         Q = sum(w * (mu - m) ** 2 for w, mu in zip(precisions, means, strict=True))
         logs = -0.5 * Q - LOG_2_PI + 0.5 * (sum(np.log(w) for w in precisions) - np.log(W))
-        return np.asarray(np.exp(logs))
+        return np.exp(logs)
 
     def product(self, other: Gaussian) -> tuple[Gaussian, Floats]:
         """The products of units with equal numbers, normal again, and ln of their integrals (K,)."""
@@ -182,7 +177,7 @@ class Gaussian(LeafFamily):
         )
         flipped = a > 0  # where 1 - tiny would lose the digits
         a, b = np.where(flipped, -b, a), np.where(flipped, -a, b)
-        return np.asarray(np.maximum(ndtr(b) - ndtr(a), 0.0))
+        return np.maximum(ndtr(b) - ndtr(a), 0.0)
 
     def condition(self, low: float, high: float) -> LeafFamily:
         """The units given low < X <= high."""
@@ -194,12 +189,12 @@ class Gaussian(LeafFamily):
         """(K,) E g(X) by Gauss-Hermite quadrature: exact for polynomials of degree up to 127."""
         z, w = np.polynomial.hermite_e.hermegauss(NODES)
         x = self.mean[:, None] + self.std[:, None] * z
-        return np.asarray(np.asarray(g(x), dtype=float) @ (w / w.sum()))
+        return np.asarray(g(x), dtype=float) @ (w / w.sum())
 
     def cross_entropy(self, other: Gaussian) -> Floats:
         """(K, K') -E_a ln p_b = ln(sigma_b sqrt(2 pi)) + (sigma_a^2 + (mu_a - mu_b)^2) / (2 sigma_b^2)."""
         square = self.std[:, None] ** 2 + np.subtract.outer(self.mean, other.mean) ** 2
-        return np.asarray(square / (2 * other.std**2) + np.log(other.std) + 0.5 * LOG_2_PI)
+        return square / (2 * other.std**2) + np.log(other.std) + 0.5 * LOG_2_PI
 
     def scores(self, x: Any) -> Floats:
         """(N, K, 2) gradients in the mean, in units of sigma, and in ln sigma: z and z^2 - 1, z = (x - mu) / sigma.
@@ -217,8 +212,5 @@ class Gaussian(LeafFamily):
 
     def _scale(self) -> tuple[float, float, float]:
         """What statistics are centred and scaled by, and the least standard deviation."""
-        return (
-            (float(self.prior[0]), float(self.prior[1]), float(self.prior[2]))
-            if len(self.prior)
-            else (0.0, 1.0, 0.0)
-        )
+        m, s, least = self.prior.tolist() or (0.0, 1.0, 0.0)
+        return m, s, least

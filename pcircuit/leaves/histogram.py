@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints, check_numbers
-from pcircuit.leaves.columns import column_prior
+from pcircuit.leaves.columns import column_prior, keep
 from pcircuit.regions import LeafFamily
 
 MOST_BINS = 32
@@ -43,14 +42,10 @@ class Histogram(LeafFamily):
            [0.  ]])
     """
 
-    edges: Floats
-    probs: Floats
+    edges: Any
+    probs: Any
     shared: ClassVar[tuple[str, ...]] = ("edges",)
     states: ClassVar[tuple[str, ...]] = ("edges",)
-
-    if TYPE_CHECKING:
-
-        def __init__(self, edges: ArrayLike, probs: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         edges = np.array(check_numbers(self.edges, "edges", "finite numbers"), dtype=np.float64)
@@ -62,9 +57,7 @@ class Histogram(LeafFamily):
         if wrong or (np.abs(probs.sum(axis=1) - 1) > 1e-9).any():
             found = f"shape {probs.shape}" if wrong else f"the sum {probs.sum(axis=1).min():.12g}"
             raise ValueError(f"`probs` must be {expected}, found {found}")
-        for name, array in (("edges", edges), ("probs", probs)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        keep(self, edges=edges, probs=probs)
 
     @property
     def widths(self) -> Floats:
@@ -80,12 +73,12 @@ class Histogram(LeafFamily):
 
     def log_bound(self) -> Floats:
         """(K,) ln of the highest bar."""
-        return np.asarray(np.log((self.probs / self.widths).max(axis=1)))
+        return np.log((self.probs / self.widths).max(axis=1))
 
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, B) flow of each bin; shapes x (N,), flows (N, K) -> (K, B)."""
         one_hot = self._bins(x)[:, None] == np.arange(len(self.widths))
-        return np.asarray(flows.T @ one_hot.astype(float))
+        return flows.T @ one_hot.astype(float)
 
     def maximize(self, statistics: Any, pseudocount: float) -> Histogram:
         """Shares of the flow, with the pseudocount spread evenly over the bins; a unit without any stays.
@@ -99,23 +92,23 @@ class Histogram(LeafFamily):
 
     def overlap2(self, other: Histogram) -> Floats:
         """(K, K') sum over bins of pi_a pi_b / width."""
-        return np.asarray((self.probs / self.widths) @ other.probs.T)
+        return (self.probs / self.widths) @ other.probs.T
 
     def overlap3(self) -> Floats:
         """(K, K, K) the same of three units, with squared widths."""
         scaled = self.probs / self.widths ** (2 / 3)
-        return np.asarray(np.einsum("ax,bx,cx->abc", scaled, scaled, scaled, optimize=True))
+        return np.einsum("ax,bx,cx->abc", scaled, scaled, scaled, optimize=True)
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws."""
         sums = np.cumsum(self.probs, axis=1)
         u = rng.random((len(units), 2))
         place = ((sums / sums[:, -1:])[units] <= u[:, :1]).sum(axis=1)
-        return np.asarray(self.edges[place + 1] - self.widths[place] * u[:, 1])
+        return self.edges[place + 1] - self.widths[place] * u[:, 1]
 
     def mode(self) -> Floats:
         """(K,) the upper end of the highest bar."""
-        return np.asarray(self.edges[1:][(self.probs / self.widths).argmax(axis=1)])
+        return self.edges[1:][(self.probs / self.widths).argmax(axis=1)]
 
     def interval(self, low: Any, high: Any) -> Floats:
         """(K,) P(low < X <= high), or (N, K) for arrays (N,)."""
@@ -124,7 +117,7 @@ class Histogram(LeafFamily):
             np.asarray(high, dtype=float)[..., None],
         )
         inside = np.minimum(high, self.edges[1:]) - np.maximum(low, self.edges[:-1])
-        return np.asarray((np.maximum(inside, 0.0) / self.widths) @ self.probs.T)
+        return (np.maximum(inside, 0.0) / self.widths) @ self.probs.T
 
     def condition(self, low: float, high: float) -> Histogram:
         """The units given low < X <= high, on the bins that are left; one without any becomes uniform."""
@@ -144,7 +137,7 @@ class Histogram(LeafFamily):
         """(K,) E g(X), by Gauss-Legendre quadrature in each bin."""
         z, w = np.polynomial.legendre.leggauss(NODES)
         x = self.edges[:-1, None] + self.widths[:, None] * (z + 1) / 2
-        return np.asarray(self.probs @ (np.asarray(g(x), dtype=float) @ (w / 2)))
+        return self.probs @ (np.asarray(g(x), dtype=float) @ (w / 2))
 
     def cross_entropy(self, other: Histogram) -> Floats:
         """(K, K') -E_a ln p_b, infinite where b has an empty bin and a does not."""

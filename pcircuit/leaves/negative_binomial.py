@@ -10,13 +10,12 @@ expectations of the rate and of its logarithm, and the M-step fits a gamma distr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints
-from pcircuit.leaves.columns import column_prior, prior_array, unit_array
+from pcircuit.leaves.columns import column_prior, keep, prior_array, unit_array
 from pcircuit.leaves.counts import Counts
 
 LEAST_MEAN, MOST_SIZE, LEAST_SIZE = 1e-6, 1e6, 1e-3
@@ -41,19 +40,15 @@ class NegativeBinomial(Counts):
            [0.2222]])
     """
 
-    mean: Floats
-    size: Floats
-    prior: Floats = ()  # type: ignore[assignment]
+    mean: Any
+    size: Any
+    prior: Any = ()
     shared: ClassVar[tuple[str, ...]] = ("prior",)
 
-    if TYPE_CHECKING:
-
-        def __init__(self, mean: ArrayLike, size: ArrayLike, prior: ArrayLike = ()) -> None: ...
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean", unit_array(self.mean, "mean", above=0))
-        object.__setattr__(self, "size", unit_array(self.size, "size", len(self.mean), above=0))
-        object.__setattr__(self, "prior", prior_array(self.prior))
+        mean = unit_array(self.mean, "mean", above=0)
+        size = unit_array(self.size, "size", len(mean), above=0)
+        keep(self, mean=mean, size=size, prior=prior_array(self.prior))
 
     @property
     def center(self) -> Floats:
@@ -67,7 +62,7 @@ class NegativeBinomial(Counts):
         r, mu = self.size, self.mean
         x = np.asarray(x)[:, None]
         binomial = gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)
-        return np.asarray(binomial + x * np.log(mu / (mu + r)) - r * np.log1p(mu / r))
+        return binomial + x * np.log(mu / (mu + r)) - r * np.log1p(mu / r)
 
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, 3) sums of f, f E rate and f E ln rate, given each x; shapes x (N,), flows (N, K) -> (K, 3)."""
@@ -114,7 +109,7 @@ class NegativeBinomial(Counts):
         x, r, mu = np.asarray(x)[:, None], self.size, self.mean
         of_mean = (x - mu) * r / (mu + r)
         of_size = r * (digamma(x + r) - digamma(r) - np.log1p(mu / r) + (mu - x) / (mu + r))
-        return np.asarray(np.nan_to_num(np.stack([of_mean, of_size], axis=2), nan=0.0))
+        return np.nan_to_num(np.stack([of_mean, of_size], axis=2), nan=0.0)
 
     @classmethod
     def like(cls, x: Any, num_units: int) -> NegativeBinomial:
@@ -138,4 +133,4 @@ def _size_of_gap(gap: Floats) -> Floats:
         r = np.exp(log_r)
         step = (log_r - digamma(r) - gap) / (1 - r * polygamma(1, r))
         log_r = log_r - np.clip(step, -2.0, 2.0)
-    return np.asarray(np.exp(log_r))
+    return np.exp(log_r)

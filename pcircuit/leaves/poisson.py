@@ -8,13 +8,12 @@ The M-step is the mean of the rows, with that of the column in `pseudocount` row
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints
-from pcircuit.leaves.columns import column_prior, prior_array, unit_array
+from pcircuit.leaves.columns import column_prior, keep, prior_array, unit_array
 from pcircuit.leaves.counts import Counts
 
 LEAST_RATE = 1e-6
@@ -39,17 +38,13 @@ class Poisson(Counts):
            [0.    ]])
     """
 
-    rate: Floats
-    prior: Floats = ()  # type: ignore[assignment]
+    rate: Any
+    prior: Any = ()
     shared: ClassVar[tuple[str, ...]] = ("prior",)
 
-    if TYPE_CHECKING:
-
-        def __init__(self, rate: ArrayLike, prior: ArrayLike = ()) -> None: ...
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", unit_array(self.rate, "rate", above=0))
-        object.__setattr__(self, "prior", prior_array(self.prior))
+        rate = unit_array(self.rate, "rate", above=0)
+        keep(self, rate=rate, prior=prior_array(self.prior))
 
     @property
     def center(self) -> Floats:
@@ -60,15 +55,13 @@ class Poisson(Counts):
         """(N, K) ln of the probabilities of whole numbers; shapes x (N,) -> (N, K)."""
         from scipy.special import gammaln
 
-        return np.asarray(
-            np.multiply.outer(x, np.log(self.rate)) - self.rate - gammaln(x + 1.0)[:, None]
-        )
+        return np.multiply.outer(x, np.log(self.rate)) - self.rate - gammaln(x + 1.0)[:, None]
 
     def statistics(self, x: Any, flows: Any) -> Floats:
         """(K, 2) sums of f and f x; shapes x (N,), flows (N, K) -> (K, 2)."""
         seen = ~np.isnan(x)
         x = np.asarray(x)[seen]
-        return np.asarray(flows[seen].T @ np.stack([np.ones_like(x), x], axis=1))
+        return flows[seen].T @ np.stack([np.ones_like(x), x], axis=1)
 
     def maximize(self, statistics: Any, pseudocount: float) -> Poisson:
         """Means of the rows, with `pseudocount` rows of the column's mean; a unit without any stays.

@@ -11,7 +11,7 @@ not depend on the unit of a column: x -> c x divides p by c, and e^f as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,10 +43,6 @@ class Rescaled(LeafFamily):
     shared: ClassVar[tuple[str, ...]] = ("log_factor",)
     states: ClassVar[tuple[str, ...]] = ("log_factor",)
 
-    if TYPE_CHECKING:
-
-        def __init__(self, base: LeafFamily, log_factor: float) -> None: ...
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "log_factor", float(self.log_factor))
 
@@ -57,15 +53,15 @@ class Rescaled(LeafFamily):
 
     def log_bound(self) -> Floats:
         """(K,) ln of the largest densities."""
-        return np.asarray(self.base.log_bound() - self.log_factor)
+        return self.base.log_bound() - self.log_factor
 
     def overlap2(self, other: Rescaled) -> Floats:
         """(K, K') integrals of products of two."""
-        return np.asarray(self.base.overlap2(other.base) * np.exp(-self.log_factor))
+        return self.base.overlap2(other.base) * np.exp(-self.log_factor)
 
     def overlap3(self) -> Floats:
         """(K, K, K) integrals of products of three."""
-        return np.asarray(self.base.overlap3() * np.exp(-2 * self.log_factor))
+        return self.base.overlap3() * np.exp(-2 * self.log_factor)
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws."""

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, Ints, check_numbers
+from pcircuit.leaves.columns import keep
 from pcircuit.leaves.gaussian import LOG_2_PI, Gaussian
 from pcircuit.regions import LeafFamily
 
@@ -48,12 +48,8 @@ class Tailed(LeafFamily):
     """
 
     normal: Gaussian
-    share: Floats
+    share: Any
     states: ClassVar[tuple[str, ...]] = ("prior",)
-
-    if TYPE_CHECKING:
-
-        def __init__(self, normal: Gaussian, share: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.normal, Gaussian) or not len(self.normal.prior):
@@ -63,8 +59,7 @@ class Tailed(LeafFamily):
         size = (self.normal.num_units,)
         expected = f"{size[0]} probabilities, one for each unit"
         share = np.array(check_numbers(self.share, "share", expected, size, least=0, most=1))
-        share.flags.writeable = False
-        object.__setattr__(self, "share", share)
+        keep(self, share=share)
 
     @property
     def prior(self) -> Floats:
@@ -76,7 +71,7 @@ class Tailed(LeafFamily):
         normal, tail = self._logs(x)
         top = np.maximum(normal, tail)
         less = np.minimum(normal, tail, out=tail) - top
-        return np.asarray(top + np.log(1.0 + np.exp(less, out=less)))
+        return top + np.log(1.0 + np.exp(less, out=less))
 
     def log_bound(self) -> Floats:
         """(K,) ln of the densities at the modes."""
@@ -101,19 +96,19 @@ class Tailed(LeafFamily):
     def overlap2(self, other: Tailed) -> Floats:
         """(K, K') integrals of products of two densities."""
         (units, weights), (others, its) = self._parts(), other._parts()
-        return np.asarray(weights @ units.overlap2(others) @ its.T)
+        return weights @ units.overlap2(others) @ its.T
 
     def overlap3(self) -> Floats:
         """(K, K, K) integrals of products of three densities."""
         units, w = self._parts()
-        return np.asarray(np.einsum("ax,by,cz,xyz->abc", w, w, w, units.overlap3(), optimize=True))
+        return np.einsum("ax,by,cz,xyz->abc", w, w, w, units.overlap3(), optimize=True)
 
     def sample(self, units: Ints, rng: np.random.Generator) -> Floats:
         """(N,) draws."""
         parts, weights = self._parts()
         sums = np.cumsum(weights, axis=1)[units]
         part = (sums[:, :-1] <= rng.random((len(units), 1))).sum(axis=1)
-        return np.asarray(parts.sample(part, rng))
+        return parts.sample(part, rng)
 
     def mode(self) -> Floats:
         """(K,) where the densities are largest: near the mean of the unit, or that of the column."""
@@ -124,12 +119,12 @@ class Tailed(LeafFamily):
             pull = pull * weights / parts.std**2
             starts = pull @ parts.mean / pull.sum(axis=2)
         density = np.stack([self.log_density(start).diagonal() for start in starts])
-        return np.asarray(np.where(density[0] >= density[1], *starts))
+        return np.where(density[0] >= density[1], *starts)
 
     def interval(self, low: Any, high: Any) -> Floats:
         """(K,) P(low < X <= high), or (N, K) for arrays (N,)."""
         parts, weights = self._parts()
-        return np.asarray(parts.interval(low, high) @ weights.T)
+        return parts.interval(low, high) @ weights.T
 
     def condition(self, low: float, high: float) -> LeafFamily:
         """The units given low < X <= high."""
@@ -140,7 +135,7 @@ class Tailed(LeafFamily):
     def expectation(self, g: Callable[[Any], Any]) -> Floats:
         """(K,) E g(X), by Gauss-Hermite quadrature of each part."""
         parts, weights = self._parts()
-        return np.asarray(weights @ parts.expectation(g))
+        return weights @ parts.expectation(g)
 
     def scores(self, x: Any) -> Floats:
         """(N, K, 3) gradients in the logit of the tail's share, and in mean and ln sigma; shapes x (N,)."""
@@ -169,7 +164,7 @@ class Tailed(LeafFamily):
         normal, tail = self._logs(x)
         with np.errstate(over="ignore", invalid="ignore"):
             odds = np.exp(np.where(tail > -np.inf, normal - tail, np.inf))
-        return np.asarray(1.0 / (1.0 + odds))
+        return 1.0 / (1.0 + odds)
 
     def _parts(self) -> tuple[Gaussian, Floats]:
         """All normal distributions, first those of the K units, then those of the tail, and weights (K, K + 5)."""

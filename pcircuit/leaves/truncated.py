@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pcircuit.arguments import Floats, Ints
+from pcircuit.leaves.columns import keep
 from pcircuit.regions import LeafFamily
 
 HALVINGS = 64  # of the interval in which a draw lies: down to neighbouring doubles
@@ -44,16 +45,11 @@ class Truncated(LeafFamily):
     shared: ClassVar[tuple[str, ...]] = ("low", "high")
     states: ClassVar[tuple[str, ...]] = ("low", "high")
 
-    if TYPE_CHECKING:
-
-        def __init__(self, base: LeafFamily, low: float, high: float) -> None: ...
-
     def __post_init__(self) -> None:
         low, high = float(self.low), float(self.high)
         if not low < high:
             raise ValueError(f"`low` must be below `high`, found {low:g} and {high:g}")
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        keep(self, low=low, high=high)
 
     def log_density(self, x: Any) -> Floats:
         """(N, K) ln of the densities, -inf outside; 0 where x is NaN; shapes x (N,) -> (N, K)."""
@@ -79,7 +75,7 @@ class Truncated(LeafFamily):
         mass = self._mass()
         low, high = np.maximum(low, self.low), np.minimum(high, self.high)
         inside = self.base.interval(low, np.maximum(low, high))
-        return np.asarray(np.minimum(inside / np.where(mass > 0, mass, 1.0), 1.0))
+        return np.minimum(inside / np.where(mass > 0, mass, 1.0), 1.0)
 
     def condition(self, low: float, high: float) -> Truncated:
         """The units given low < X <= high as well."""
@@ -102,17 +98,14 @@ class Truncated(LeafFamily):
         if self.base.is_discrete:
             mass = self._mass()
             inside = self.base.expectation(lambda x: g(x) * ((x > self.low) & (x <= self.high)))
-            return np.asarray(inside / np.where(mass > 0, mass, 1.0))
+            return inside / np.where(mass > 0, mass, 1.0)
         z, w = np.polynomial.legendre.leggauss(NODES)
-        low, high = self._ends()
-        result = np.empty(self.num_units)
-        for k in range(self.num_units):
-            edges = np.linspace(low[k], high[k], PANELS + 1)
-            half = np.diff(edges)[:, None] / 2
-            x = (edges[:-1, None] + half * (z + 1)).ravel()
-            density = np.exp(self.log_density(x)[:, k])
-            result[k] = (half * w).ravel() @ (density * np.asarray(g(x), dtype=float))
-        return result
+        edges = np.linspace(*self._ends(), PANELS + 1)
+        half = np.diff(edges, axis=0)[:, None] / 2
+        x = edges[:-1, None] + half * (z[:, None] + 1)  # panels, nodes, units
+        density = [self.log_density(own.ravel())[:, k] for k, own in enumerate(x.T)]
+        density = np.exp(density).reshape(x.T.shape).T
+        return (half * w[:, None] * density * np.asarray(g(x), dtype=float)).sum(axis=(0, 1))
 
     def _mass(self) -> Floats:
         """(K,) the probability of the interval."""

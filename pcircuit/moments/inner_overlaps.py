@@ -25,6 +25,7 @@ from pcircuit.moments.overlaps import (
     minus_average,
     normalized,
     scaled,
+    within,
 )
 from pcircuit.moments.unit_pairs import num_pairs, pair_numbers, symmetrized
 
@@ -173,18 +174,18 @@ def _third(
     """
     B, K, P = dense.shape
     mixed = np.empty((B, P, K, K + below.shape[1]))  # plain and centred side by side
-    means = np.zeros((2, B, P, P))  # over p of centred entries and of their sizes
+    means = np.zeros((2, B, P, P))  # over p of centred entries and of their absolute values
     step = max(1, BLOCK // (B * P * P))
     for start in range(0, P, step):
         end = min(start + step, P)
-        plain, *tables = _third_of_products(products, children, stages, (start, end), rounding)
+        plain, centred = _third_of_products(products, children, stages, (start, end), rounding)
         half = dense[:, None, :, :end].copy()
         half[..., start:] /= 2
-        sides = (plain, dense, mixed[..., :K]), (tables[0], below, mixed[..., K:])
+        sides = (plain, dense, mixed[..., :K]), (centred, below, mixed[..., K:])
         for table, right, into in sides:
             over = table.reshape(B, -1, P) @ right.swapaxes(1, 2)
             np.matmul(half, over.reshape(B, -1, end, right.shape[1]), out=into[:, start:end])
-        for mean, table in zip(means, tables, strict=True):
+        for mean, table in zip(means, (centred, np.abs(centred)), strict=True):
             mean[:, :end] += (qp[:, None, start:end] @ table.reshape(B, end - start, -1)).reshape(
                 B, end, P
             )
@@ -201,39 +202,36 @@ def _third_of_products(
     stages: list[_Stage],
     block: tuple[int, int],
     rounding: Floats,
-) -> tuple[Floats, Floats, Floats]:
-    """(B, n, end, P) sum_x p_p p_p' p_p'', its centred form and the size of its terms; p in start..end, p' < end."""
+) -> tuple[Floats, Floats]:
+    """(B, n, end, P) sum_x p_p p_p' p_p'' and its centred form; p in start..end, p' < end."""
     (start, end), rounding = block, rounding[:, None, None, None]
     rows, upto = slice(start, end), slice(0, end)
-    third = third_c = size = np.zeros(0)
+    third = third_c = np.zeros(0)
     for c, (child, units) in enumerate(zip(children, products.T, strict=True)):
         pairs = pair_numbers(units[rows, None], units[upto])
         K = child.second.shape[1]
-        in_order = np.array_equal(
-            units, np.arange(K)
-        )  # as in hidden Markov trees: nothing to gather
-        factor = np.ldexp(1.0, -stages[c].shift3)[:, None, None, None]
+        is_in_order = np.array_equal(units, np.arange(K))  # as in hidden Markov trees
         of_child, of_child_c = (
-            (table[:, pairs] if in_order else table[:, pairs[..., None], units]) * factor
+            table[:, pairs] if is_in_order else table[:, pairs[..., None], units]
             for table in (child.third, child.third_c[:, :, -K:])
         )
+        now, factor = stages[c], np.ldexp(1.0, -stages[c].shift3)[:, None, None, None]
+        of_child *= factor
         if c == 0:
-            third, third_c, size = of_child, of_child_c, np.abs(of_child_c)
+            third, third_c = of_child, of_child_c * factor
             continue
-        last, now = stages[c - 1], stages[c]
-        scale = now.ratio * now.second[:, rows, upto, None]
-        two = (last.ratio * last.second[:, rows, upto, None]) * last.mean[:, None, None]
-        two *= of_child_c
-        value = third_c * of_child
-        value += two
-        value -= scale * now.cov[:, None, None]
-        size *= of_child
-        size += np.abs(two, out=two)
-        size += scale * now.cov_error[:, None, None]
+        last = stages[c - 1]
+        third_c = third_c * of_child
         third = third * of_child
+        of_child_c *= (factor * last.ratio * last.second[:, rows, upto, None]) * last.mean[
+            :, None, None
+        ]
+        third_c += of_child_c
+        scale = now.ratio * now.second[:, rows, upto, None]
+        third_c -= scale * now.cov[:, None, None]
         base = scale * now.mean[:, None, None]
-        third_c, size = closer(value, size, third - base, third + base, rounding)
-    return third, third_c, size
+        third_c = within(third_c, third - base, rounding * (third + base))
+    return third, third_c
 
 
 def sum_rows(q: Floats, own_sums: Ints, scale: Floats) -> Floats:

@@ -34,7 +34,6 @@ mean), true M3 = third * 2**exp3 (also third_c).
 The tables of B regions of equal shape are stacked (`moments.plan`), so that regions of few units share NumPy's calls.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,19 +60,6 @@ class Overlaps(NamedTuple):
     exp3: Ints  # (B,)
 
 
-@dataclass(frozen=True)
-class OwnColumns:
-    """The n selected units of a region, products before sums, as columns over the K units it shows.
-
-    With l_j = weight times likelihood and p_a, p_b units of the region:  d[a, j] = E_a[l_j - mu_j],
-    v[(a, b), j] * 2**exp2 = sum_x p_a p_b (l_j - mu_j),  covariance[i, j] = cov(l_i, l_j).
-    """
-
-    covariance: Floats  # (n, n)
-    d: Floats  # (K, n)
-    v: Floats  # (pairs, n)
-
-
 def scaled(values: Any, exponent: Any) -> Any:
     """values * 2**exponent for exponents of any size."""
     return np.ldexp(values, np.minimum(np.maximum(exponent, -4200), 4200))
@@ -85,14 +71,13 @@ def input_overlaps(probs: Floats, q: Floats, rounding: Floats) -> Overlaps:
     Shapes: probs (B, K, C), q (B, K), rounding (B,).
     """
     mean, centred, excess = deviations(probs, q, rounding)
-    pairs, pairs_excess, size = _pairs_of_inputs(probs, mean, centred, excess)
+    pairs, pairs_excess, _ = _pairs_of_inputs(probs, mean, centred, excess)
     moving, functions = np.asarray(centred.any(axis=2))[:, None], centred.swapaxes(1, 2)
     second, third, mean = probs @ probs.swapaxes(1, 2), pairs @ probs.swapaxes(1, 2), mean[:, None]
-    second_c = mean_zero_sums(probs, excess, np.abs(excess), functions)
-    third_c = mean_zero_sums(pairs, pairs_excess, size, functions)
     base, rounding = as_pairs(second[..., None]) * mean, rounding[:, None, None]
-    second_c = within(second_c, second - mean, rounding * (second + mean)) * moving
-    third_c = within(third_c, third - base, rounding * (third + base)) * moving
+    second_c = within(excess @ functions, second - mean, rounding * (second + mean)) * moving
+    third_c = within(pairs_excess @ functions, third - base, rounding * (third + base))
+    third_c *= moving
     exp2, second, second_c, mean = normalized(second, second_c, mean[:, 0])
     exp3, third, third_c = normalized(third, third_c)
     return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)

@@ -30,7 +30,7 @@ from pcircuit.arguments import (
     is_listing,
     shown,
 )
-from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.circuit import Circuit, check_circuit, factors
 from pcircuit.evidence import all_missing, check_row, is_missing
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.log_domain import log_of
@@ -138,9 +138,9 @@ def log_probability(circuit: Circuit, event: Event) -> float:
     >>> round(float(np.exp(log_probability(die, {0: {1, 3, 5}}))), 12)
     0.5
     """
-    given, factors = restricted(circuit, event_levels(circuit, event))
-    if factors:
-        return _normalized(given, factors)[1]
+    given, scales = restricted(circuit, event_levels(circuit, event))
+    if scales:
+        return _normalized(given, scales)[1]
     return float(log_likelihood(given, all_missing(given))[0])
 
 
@@ -184,17 +184,17 @@ def normalize(circuit: Circuit) -> Circuit:
     return found
 
 
-def _normalized(circuit: Circuit, factors: Mapping[int, Floats]) -> tuple[Circuit, float]:
+def _normalized(circuit: Circuit, scales: Mapping[int, Floats]) -> tuple[Circuit, float]:
     """The distribution proportional to a circuit, and ln of its total.
 
-    `factors` holds for some variables ln of what each unit (K,) is to be multiplied by.
+    `scales` holds for some variables ln of what each unit (K,) is to be multiplied by.
     """
     regions: list[Any] = []
     log_totals: list[Any] = []
     for r, region in enumerate(circuit.regions):
         if region.is_input and not region.num_categories:
             regions.append(region)
-            log_totals.append(factors.get(region.variable, np.zeros(region.num_units)))
+            log_totals.append(scales.get(region.variable, np.zeros(region.num_units)))
             continue
         if region.is_input:
             largest = region.probs.max(axis=1, keepdims=True)
@@ -203,9 +203,7 @@ def _normalized(circuit: Circuit, factors: Mapping[int, Floats]) -> tuple[Circui
             log_totals.append(log_of(largest[:, 0]) + np.log(totals[:, 0]))
             regions.append(InputRegion(region.variable, scaled / totals))
             continue
-        log_products = sum(
-            log_totals[c][region.products[:, a]] for a, c in enumerate(circuit.vtree.children(r))
-        )
+        log_products: Any = sum(factors(circuit, r, log_totals))
         weights, totals = _normalized_weights(region, log_products)
         regions.append(InnerRegion(region.products, weights))
         log_totals.append(totals)
@@ -258,7 +256,7 @@ def restricted(
     Entries of tables outside the allowed levels become zero; other leaves are conditioned, and their factors are the
     probabilities of the interval, or the densities of the value.
     """
-    factors: dict[int, Floats] = {}
+    scales: dict[int, Floats] = {}
     regions = list(circuit.regions)
     for v, r in enumerate(circuit.vtree.leaf_of().tolist()):
         if v not in levels:
@@ -267,13 +265,13 @@ def restricted(
         if leaves.num_categories:
             regions[r] = InputRegion(v, circuit.inputs[v].probs * allowed)
         elif len(allowed) == 2:
-            factors[v] = log_of(leaves.interval(*allowed.tolist()))
+            scales[v] = log_of(leaves.interval(*allowed.tolist()))
             regions[r] = InputRegion(v, leaves.condition(*allowed.tolist()))
         else:
-            factors[v] = leaves.log_density(allowed)[0]
+            scales[v] = leaves.log_density(allowed)[0]
             point = Gaussian(np.zeros(leaves.num_units), np.ones(leaves.num_units))
             regions[r] = InputRegion(v, Atoms(allowed, np.ones((leaves.num_units, 1)), point))
-    return Circuit(circuit.vtree, regions), factors
+    return Circuit(circuit.vtree, regions), scales
 
 
 def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple[Any, ...]:

@@ -28,6 +28,7 @@ the distribution of f follows in the same way: that of a product is the convolut
 of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of its entries.
 """
 
+import functools
 import math
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -36,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, check_integers, check_numbers, is_listing, shown
-from pcircuit.circuit import Circuit, check_distribution
+from pcircuit.circuit import Circuit, check_distribution, factors
 from pcircuit.operations.products import check_one_space, overlap, scaled_overlap
 from pcircuit.operations.properties import prune
 from pcircuit.regions import InnerRegion, InputRegion
@@ -341,9 +342,8 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
             means.append(region.probs @ g)
             variances.append(_mean_square(region.probs, g, means[r]))
             continue
-        children = circuit.vtree.children(r).tolist()
-        inside = sum(means[c][region.products[:, a]] for a, c in enumerate(children))
-        spread = sum(variances[c][region.products[:, a]] for a, c in enumerate(children))
+        inside: Any = sum(factors(circuit, r, means))
+        spread: Any = sum(factors(circuit, r, variances))
         mean = region.weights @ inside
         means.append(mean)
         variances.append(_mean_square(region.dense_weights(), inside, mean, spread))
@@ -427,24 +427,18 @@ def sum_distribution(
             law = np.zeros((region.num_units, g.max() + 1))
             np.add.at(law.T, g, region.probs.T)
         else:
-            law = region.weights @ _convolved(region, circuit.vtree.children(r).tolist(), laws)
+            law = region.weights @ functools.reduce(_convolved, factors(circuit, r, laws))
         laws.append(law)
     return np.arange(start, stop), laws[-1][0]
 
 
-def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any:
-    """(P, n) laws of the products' sums."""
-    inside = laws[children[0]][region.products[:, 0]]
-    for a, c in enumerate(children[1:], start=1):
-        other = laws[c][region.products[:, a]]
-        wide, narrow = (inside, other) if inside.shape[1] >= other.shape[1] else (other, inside)
-        both = np.zeros((len(wide), wide.shape[1] + narrow.shape[1] - 1))
-        for shift in range(narrow.shape[1]):
-            both[:, shift : shift + wide.shape[1]] += narrow[:, shift, None] * wide
-        inside = both
-    for c in children:
-        laws[c] = None
-    return inside
+def _convolved(left: Floats, right: Floats) -> Floats:
+    """(P, n + m - 1) laws of sums of two independent numbers with laws (P, n) and (P, m)."""
+    wide, narrow = (left, right) if left.shape[1] >= right.shape[1] else (right, left)
+    both = np.zeros((len(wide), wide.shape[1] + narrow.shape[1] - 1))
+    for shift in range(narrow.shape[1]):
+        both[:, shift : shift + wide.shape[1]] += narrow[:, shift, None] * wide
+    return both
 
 
 def _checked(

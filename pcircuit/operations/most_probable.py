@@ -25,7 +25,7 @@ bounds of these levels and that of the end is a bound of all.
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +33,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import Floats, check_flag, check_whole_number
-from pcircuit.circuit import Circuit, InputRegion, check_circuit
-from pcircuit.evidence import all_missing, check_row
+from pcircuit.circuit import Circuit, InputRegion, check_circuit, child_units, factors
+from pcircuit.evidence import all_missing, check_row, is_missing
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.log_domain import log_of, may_overflow
 from pcircuit.operations.properties import shared_terms
-from pcircuit.regions import LeafFamily, StructureError
+from pcircuit.regions import StructureError
 
 TOLERANCE = 1e-12  # relative difference of likelihoods that counts as none
 BATCH = 256  # rows bounded in one call
@@ -278,46 +278,43 @@ def _with_maximum(circuit: Circuit) -> tuple[Circuit, float]:
     )
 
 
+def _values(
+    circuit: Circuit, row: np.ndarray, reduce: Callable[..., Floats]
+) -> tuple[list[Any], list[Floats]]:
+    """Per region its choices and (K,) ln of its units, where sums have the sum or the maximum of their terms.
+
+    Choices are the value under each input unit (K,), where it is known or else the mode, or the terms of sums (K, P).
+    """
+    choices: list[Any] = []
+    values: list[Floats] = []
+    known = np.where(is_missing(row), np.nan, row)
+    for r, region in enumerate(circuit.regions):
+        if not region.is_input:
+            choices.append(log_of(region.dense_weights()) + sum(factors(circuit, r, values)))
+            values.append(reduce(choices[r], axis=1))
+        elif np.isnan(known[region.variable]):
+            choices.append(region.leaves.mode())
+            values.append(region.leaves.log_bound())
+        else:
+            value = known[region.variable]
+            choices.append(np.full(region.num_units, value))
+            values.append(region.leaves.log_density(np.array([value]))[0])
+    return choices, values
+
+
 def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
     """The completion by the largest term of each sum: the most probable one if the circuit is deterministic."""
-    values: list[Any] = []  # per region (K,) ln of the best completion of each unit's scope
-    choices: list[Any] = []  # per region (K,) its level, or product
-    for r, region in enumerate(circuit.regions):
-        if region.is_input and not region.num_categories:
-            known = row[region.variable]
-            states, logs = _of_leaves(region.leaves, known)
-            choices.append(states)
-            values.append(logs)
-            continue
-        if region.is_input:
-            terms = log_of(region.probs)
-            known = row[region.variable]
-            if known >= 0:
-                terms = np.where(np.arange(terms.shape[1]) == known, terms, -np.inf)
-        else:
-            terms = log_of(region.dense_weights()) + sum(
-                values[c][region.products[:, a]]
-                for a, c in enumerate(circuit.vtree.children(r).tolist())
-            )
-        choices.append(terms.argmax(axis=1))
-        values.append(terms.max(axis=1))
-    state: Any = row.copy()
+    choices, _ = _values(circuit, row, np.max)
+    state: np.ndarray = row.copy()
     unit = np.zeros(circuit.num_regions, dtype=np.int64)
     for r in range(len(circuit.regions) - 1, -1, -1):
         region, choice = circuit.regions[r], choices[r][unit[r]]
         if region.is_input:
             state[region.variable] = choice
-        else:
-            for a, c in enumerate(circuit.vtree.children(r).tolist()):
-                unit[c] = region.products[choice, a]
+            continue
+        for c, units in child_units(circuit, r):
+            unit[c] = units[choice.argmax()]
     return np.asarray(state)
-
-
-def _of_leaves(leaves: LeafFamily, known: float) -> tuple[Floats, Floats]:
-    """(K,) the value under each unit, where it is known or else the mode, and ln of its density."""
-    if np.isnan(known):
-        return leaves.mode(), leaves.log_bound()
-    return np.full(leaves.num_units, known), leaves.log_density(np.array([known]))[0]
 
 
 class _Bounded:
@@ -327,12 +324,7 @@ class _Bounded:
         self.state, self.evaluations = _largest_terms(circuit, row), 1
         self.best = float(log_likelihood(circuit, self.state[None])[0])
         self._circuit, self._free = circuit, np.flatnonzero(np.isnan(row))
-        largest = {
-            v: region.leaves.log_bound()
-            for v, region in enumerate(circuit.inputs)
-            if v in self._free and not region.num_categories
-        }
-        self.bound = max(self.best, _largest_value(circuit, row, largest))
+        self.bound = max(self.best, float(_values(circuit, row, np.logaddexp.reduce)[1][-1][0]))
 
     @property
     def is_exact(self) -> bool:
@@ -357,20 +349,3 @@ class _Bounded:
                 if found.max() > self.best + TOLERANCE * max(1.0, abs(self.best)):
                     self.best, self.state = float(found.max()), rows[found.argmax()]
                     has_gained = True
-
-
-def _largest_value(circuit: Circuit, row: np.ndarray, largest: dict[int, Floats]) -> float:
-    """ln of the circuit where free variables have the largest entry of each table, or the largest density."""
-    values: list[Any] = []
-    for r, region in enumerate(circuit.regions):
-        if not region.is_input:
-            children = circuit.vtree.children(r).tolist()
-            factors = [values[c][region.products[:, a]] for a, c in enumerate(children)]
-            terms = log_of(region.dense_weights()) + sum(factors)
-            values.append(np.logaddexp.reduce(terms, axis=1))
-            continue
-        v = region.variable
-        known = np.full(1, row[v])
-        bound = largest[v] if v in largest else region.leaves.log_bound()
-        values.append(bound if np.isnan(row[v]) else region.leaves.log_density(known)[0])
-    return float(values[-1][0])

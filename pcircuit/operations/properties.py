@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.circuit import Circuit, check_circuit
+from pcircuit.circuit import Circuit, check_circuit, child_units, factors
 from pcircuit.regions import InnerRegion, InputRegion
 
 
@@ -115,8 +115,7 @@ def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
             meets[r] = region.leaves.meets()
             continue
         products = np.ones((region.num_products, region.num_products), dtype=bool)
-        for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            units = region.products[:, a]
+        for c, units in child_units(circuit, r):
             products &= meets[c][np.ix_(units, units)]
             meets[c] = None
         used = region.dense_weights() > 0
@@ -188,15 +187,7 @@ def _alive_products(circuit: Circuit) -> list[Any]:
             alive.append(None)
             positive.append(region.row_sums() > 0)
             continue
-        alive.append(
-            np.all(
-                [
-                    positive[c][region.products[:, a]]
-                    for a, c in enumerate(circuit.vtree.children(r).tolist())
-                ],
-                axis=0,
-            )
-        )
+        alive.append(np.all(factors(circuit, r, positive), axis=0))
         positive.append(region.weights @ alive[r].astype(np.float64) > 0)
     return alive
 

@@ -132,7 +132,10 @@ def test_no_value_is_turned_into_a_category(reader, entry, error, message, monke
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([[0, 1], [0]], r"`data` must have shape \(N, V\), found rows of different lengths"),
+        (
+            [[0, 1], [0]],
+            r"`data` must be a table of categories of shape \(N, V\), found rows of different lengths",
+        ),
         ([0, 1], r"found \(2,\): give one row as data\[None, :\]"),
         ([[[0, 1]]], r"found \(1, 1, 2\)"),
         (0, r"found \(\)"),

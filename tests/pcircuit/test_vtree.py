@@ -342,7 +342,7 @@ def test_from_tree_has_the_subtrees_as_scopes(drawn):
         ([], "an inner v-tree node needs at least one child"),
         ([0, 2], "`nested` has 2 leaves: .* but 1 is not among them"),
         ([0, [1, 0]], "`nested` has 3 leaves: .* but 2 is not among them"),
-        ([0, -1], "`nested` must hold variables, whole numbers of at least 0, found -1"),
+        ([0, -1], "`nested` must be a whole number of at least 0, found -1"),
     ],
 )
 def test_bad_nested_lists(nested, message):
@@ -352,9 +352,7 @@ def test_bad_nested_lists(nested, message):
 
 @pytest.mark.parametrize("leaf", [0.0, "0", True, None, np.array([0, 1]), {0: 1}])
 def test_leaves_that_are_no_variables(leaf):
-    with pytest.raises(
-        TypeError, match="`nested` must hold variables, whole numbers of at least 0, found"
-    ):
+    with pytest.raises(TypeError, match="`nested` must be a whole number of at least 0, found"):
         VTree.from_nested([1, leaf])
 
 

@@ -2,27 +2,22 @@
 
 import argparse
 import csv
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import pcircuit
 from hld.apps.command.output import flush_output, send
 from hld.tables.shown_names import printable
 
-FLAG: dict[str, Any] = {"action": "store_true"}
 ONE_TABLE = " (a command reads one table: run it once for each, or put the tables together)"
 STATUS = (
     "exit status: 0 no shift found, 1 shift found, 2 error, 3 no odd segment could be called (--by)"
 )
-FORMAT, LIMITS = "format of the table (detected where not given)", "limits"  # groups of options
-# options on the format of text, and on that of all files, with their defaults
-OF_TEXT: dict[str, Any] = {
-    "sep": None,
-    "no_header": False,
-    "decimal": None,
-    "encoding": "utf-8",
-    "na_values": [],
-}
-OF_FILES: dict[str, Any] = OF_TEXT | {"columns": None, "drop": [], "format": None}
+FORMAT = "format of the table (detected where not given)"  # of options in the help
+# options on the format of text, and on that of all files
+OF_TEXT = ("sep", "no_header", "decimal", "encoding", "na_values")
+OF_FILES = (*OF_TEXT, "columns", "drop", "format")
 
 
 class Command(NamedTuple):
@@ -57,9 +52,12 @@ class Parser(argparse.ArgumentParser):
             found.table = rest.pop(0)
         return found, rest
 
-    def print_help(self, file: Any = None) -> None:
+    def _print_message(self, message: Any, file: Any = None) -> None:
         """Help that does not arrive is an error, which argparse would pass over."""
-        send(self.format_help())
+        if file is sys.stderr:
+            super()._print_message(message, file)
+        else:
+            send(message)
 
     def exit(self, status: Any = 0, message: Any = None) -> Any:
         """Leave after all that was printed has arrived."""
@@ -71,16 +69,6 @@ class Parser(argparse.ArgumentParser):
         super().error(printable(message))
 
 
-class _Version(argparse.Action):
-    """Prints the version, which is only imported when asked for."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
-        import pcircuit
-
-        send(f"hld {pcircuit.__version__}\n")
-        parser.exit()
-
-
 def build_parser() -> Parser:
     """The commands and their options."""
     parser = Parser(
@@ -89,7 +77,12 @@ def build_parser() -> Parser:
         epilog=f"{STATUS}. Tables are CSV, Parquet, JSON lines or JSON; '-' reads standard input; "
         "empty cells are missing.",
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"hld {pcircuit.__version__}",
+        help="print the version and exit",
+    )
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     parser.add_argument(
         "--verbose", action="store_true", help="log each step with its time on standard error"
@@ -108,18 +101,31 @@ def build_parser() -> Parser:
             command.add_argument(
                 same, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
             )
-        command.set_defaults(run=one.run, parser=parser)
+        command.set_defaults(run=one.run, parser=command)
         groups: dict[str | None, Any] = {None: command}
-        for names, group, settings in one.options:
+        for own_names, group, settings in one.options:
             if group not in groups:
                 groups[group] = command.add_argument_group(group)
-            groups[group].add_argument(*names, **settings)
+            groups[group].add_argument(*own_names, **settings)
     return parser
 
 
-def option(*names: str, group: str | None = None, **settings: Any) -> tuple[Any, ...]:
-    """An option or an argument, in a group of the help, as `argparse` takes it."""
-    return names, group, settings
+def option(
+    names: str, text: str, metavar: str | None = None, group: str | None = None, **settings: Any
+) -> tuple[Any, ...]:
+    """An option or an argument, in a group of the help, with further settings of `argparse`."""
+    return names.split(), group, {"help": text, "metavar": metavar, **settings}
+
+
+def flag(name: str, text: str, group: str | None = None) -> tuple[Any, ...]:
+    """An option without a value."""
+    return [name], group, {"help": text, "action": "store_true"}
+
+
+def known(name: str, text: str, default: Any, *more: Any, **settings: Any) -> tuple[Any, ...]:
+    """An option of the type of its default, which the help names."""
+    how = {"type": type(default), "default": default, **settings}
+    return option(name, f"{text} (default {default})", *more, **how)
 
 
 def whole_number(least: int) -> Callable[[str], int]:
@@ -167,57 +173,60 @@ def separator(argument: str) -> str:
     return text
 
 
+def listed(name: str, text: str, metavar: str = "A,B", **settings: Any) -> tuple[Any, ...]:
+    """Names in a list."""
+    return option(name, text, metavar, type=names, **settings)
+
+
 def reading(of_format: str = "default: by the extension of the name") -> tuple[Any, ...]:
     """``--sep`` and the other options on the format of a table, with the help of ``--format``."""
     tab = r"separates cells: one character ('\t' is a tab)"
     missing = "texts that mean a missing cell, besides empty ones, NA, NaN, null and the like"
-    lists: dict[str, Any] = {"metavar": "A,B", "type": names}
     formats = ("csv", "parquet", "jsonl", "json")
-    options: dict[str, dict[str, Any]] = {
-        "--sep": {"type": separator, "help": tab},
-        "--no-header": {**FLAG, "help": "the first row is data: columns are x0, x1, ..."},
-        "--decimal": {"choices": (".", ","), "help": "decimal mark: '.' or ','"},
-        "--encoding": {"default": "utf-8", "help": "encoding (default utf-8)"},
-        "--na-values": {**lists, "default": [], "help": missing},
-        "--columns": {**lists, "help": "read these columns only"},
-        "--drop": {**lists, "default": [], "help": "do not read these columns"},
-        "--format": {"choices": formats, "help": of_format},
-    }
-    return tuple(option(name, group=FORMAT, **how) for name, how in options.items())
+    return (
+        option("--sep", tab, group=FORMAT, type=separator),
+        flag("--no-header", "the first row is data: columns are x0, x1, ...", FORMAT),
+        option("--decimal", "decimal mark: '.' or ','", group=FORMAT, choices=(".", ",")),
+        known("--encoding", "encoding", "utf-8", None, FORMAT),
+        listed("--na-values", missing, group=FORMAT, default=[]),
+        listed("--columns", "read these columns only", group=FORMAT),
+        listed("--drop", "do not read these columns", group=FORMAT, default=[]),
+        option("--format", of_format, group=FORMAT, choices=formats),
+    )
 
 
 def table(
     name: str = "BATCH.csv", text: str = "rows with the columns of training", **how: Any
-) -> Any:
+) -> tuple[Any, ...]:
     """The table that a command reads."""
-    return option("table", metavar=name, help=text, **how)
+    return option("table", text, name, **how)
 
 
-def grouping(text: str) -> tuple[Any, ...]:
-    """``--groups``."""
-    return option("--groups", metavar="COLUMN", type=words, help=text)
+def column(name: str, text: str) -> tuple[Any, ...]:
+    """The name of a column."""
+    return option(name, text, "COLUMN", type=words)
 
 
 def edits(text: str) -> tuple[Any, ...]:
     """``--edit``."""
-    return option(
-        "--edit",
-        action="append",
-        metavar="COLUMN=LEVEL:CHANGE",
-        type=words,
-        help=f"{text}, such as sex=F:+0.05; may be repeated",
-    )
+    example = f"{text}, such as sex=F:+0.05; may be repeated"
+    return option("--edit", example, "COLUMN=LEVEL:CHANGE", action="append", type=words)
 
 
 def seed(of: str = "") -> tuple[Any, ...]:
     """``--seed``."""
-    return option("--seed", type=SEED, default=0, help=f"seed{of} (default 0)")
+    return known("--seed", f"seed{of}", 0, type=SEED)
 
 
-MODEL = option("model", metavar="MODEL", help="model file")
-ALPHA = option("--alpha", type=float, default=0.05, help="level of the test (default 0.05)")
-JSON = option("--json", help="print one JSON object (its schema: docs/json)", **FLAG)
-REPORT = option("--report", metavar="FILE.html", help="also write a report, a page of HTML")
+def limit(name: str, text: str, default: Any, **settings: Any) -> tuple[Any, ...]:
+    """A bound of the service."""
+    return known(name, text, default, None, "limits", **settings)
+
+
+MODEL = option("model", "model file", "MODEL")
+ALPHA = known("--alpha", "level of the test", 0.05)
+JSON = flag("--json", "print one JSON object (its schema: docs/json)")
+REPORT = option("--report", "also write a report, a page of HTML", "FILE.html")
 COMMANDS = {
     "fit": Command(
         "models.fit",
@@ -225,70 +234,50 @@ COMMANDS = {
         "hld fit train.csv -o model.hld --categorical zip",
         (
             table("TRAIN.csv", "training rows, with a header"),
-            option("-o", "--output", metavar="MODEL", required=True, help="model file to write"),
-            option(
-                "--num-latents",
-                type=int,
-                default=4,
-                help="states of each hidden variable (default 4)",
-            ),
-            option(
-                "--num-epochs", type=int, default=100, help="EM passes over the rows (default 100)"
-            ),
-            option(
-                "--num-bins",
-                type=int,
-                default=8,
-                help="quantile bins of a continuous column (default 8)",
-            ),
-            option(
+            option("-o --output", "model file to write", "MODEL", required=True),
+            known("--num-latents", "states of each hidden variable", 4),
+            known("--num-epochs", "EM passes over the rows", 100),
+            known("--num-bins", "quantile bins of a continuous column", 8),
+            known(
                 "--leaves",
+                "numbers as bins, or as densities (docs/continuous.md)",
+                "bins",
                 choices=("bins", "auto", "gaussian", "atoms", "histogram"),
-                default="bins",
-                help="numbers as bins, or as densities (docs/continuous.md; default bins)",
             ),
-            option(
+            known(
                 "--metric",
+                "what is compared; 'likelihoods' for models to be exported",
+                "auto",
                 choices=("auto", "likelihoods"),
-                default="auto",
-                help="what is compared; 'likelihoods' for models to be exported (default auto)",
             ),
             option(
                 "--schema",
-                metavar="FILE.json",
-                help="what is known about the columns (docs/tables.md); the rest is learned",
+                "what is known about the columns (docs/tables.md); the rest is learned",
+                "FILE.json",
             ),
             option(
                 "--max-rows",
-                type=whole_number(4),
-                metavar="N",
-                help="learn from a uniform sample of N rows of a longer table, with --order time from the "
+                "learn from a uniform sample of N rows of a longer table, with --order time from the "
                 "last N (default 200000, of more than 250 columns as many as have 50 million cells)",
+                "N",
+                type=whole_number(4),
             ),
-            grouping("day or site of each row: a batch is tested as one more group of this kind"),
+            column(
+                "--groups",
+                "day or site of each row: a batch is tested as one more group of this kind",
+            ),
             option(
                 "--order",
+                "rows are in order of time and depend on their neighbours: batches are stretches of time",
                 choices=("time",),
-                help="rows are in order of time and depend on their neighbours: batches are stretches of time",
             ),
-            option(
+            listed(
                 "--covariates",
-                metavar="A,B",
-                type=names,
-                help="columns that may shift: the test asks whether the others, given these, are as learned",
+                "columns that may shift: the test asks whether the others, given these, are as learned",
             ),
-            option(
-                "--categorical", metavar="A,B", type=names, help="columns to treat as categorical"
-            ),
-            option(
-                "--continuous", metavar="C,D", type=names, help="columns to treat as continuous"
-            ),
-            option(
-                "--calendar",
-                metavar="A,B",
-                type=names,
-                help="columns of dates to replace by the day of the week and the hour",
-            ),
+            listed("--categorical", "columns to treat as categorical"),
+            listed("--continuous", "columns to treat as continuous", "C,D"),
+            listed("--calendar", "columns of dates to replace by the day of the week and the hour"),
             seed(" of the start values"),
             *reading(),
         ),
@@ -304,41 +293,36 @@ COMMANDS = {
             JSON,
             option(
                 "--summary",
-                metavar="FILE.json",
+                "in place of a table: what `hld summarize` wrote, of one site or several",
+                "FILE.json",
                 nargs="+",
-                help="in place of a table: what `hld summarize` wrote, of one site or several",
             ),
             option(
                 "--sql",
-                metavar="QUERY",
-                type=words,
-                help="in place of a table: a SELECT, or the name of a table in a database, which counts it "
+                "in place of a table: a SELECT, or the name of a table in a database, which counts it "
                 "and sends no row (needs hld[sql])",
+                "QUERY",
+                type=words,
             ),
             option(
                 "--database",
-                metavar="URL",
-                default="",
-                help="with --sql: duckdb://FILE, postgres://user@host/base, ... (default DuckDB in memory, "
+                "with --sql: duckdb://FILE, postgres://user@host/base, ... (default DuckDB in memory, "
                 "whose queries may read files)",
+                "URL",
+                default="",
             ),
             option(
                 "--min-effect",
+                "status 1 only if surely at least this share of the rows, from 0 to 1, are others",
+                "X",
                 type=float,
-                metavar="X",
-                help="status 1 only if surely at least this share of the rows, from 0 to 1, are others",
             ),
             REPORT,
-            option(
-                "--by",
-                metavar="COLUMN",
-                type=words,
-                help="test each segment by itself: the rows with one value of a column",
-            ),
+            column("--by", "test each segment by itself: the rows with one value of a column"),
             option(
                 "--every",
+                "with --by and times, how long a segment is",
                 choices=("year", "month", "day", "hour", "minute"),
-                help="with --by and times, how long a segment is",
             ),
             *reading(),
         ),
@@ -348,14 +332,7 @@ COMMANDS = {
         "judging.explain",
         "test a batch and name the columns that carry the shift",
         "hld explain model.hld batch.csv --top 5",
-        (
-            MODEL,
-            table(),
-            ALPHA,
-            JSON,
-            option("--top", type=int, default=10, help="nodes and columns to list (default 10)"),
-            *reading(),
-        ),
+        (MODEL, table(), ALPHA, JSON, known("--top", "nodes and columns to list", 10), *reading()),
         STATUS,
     ),
     "info": Command(
@@ -367,19 +344,15 @@ COMMANDS = {
         "hld sample model.hld -n 1000 --where 'age > 40 and sex == \"F\"' -o rows.csv",
         (
             MODEL,
-            option("-n", "--num-rows", type=int, required=True, metavar="N", help="rows to draw"),
+            option("-n --num-rows", "rows to draw", "N", type=int, required=True),
             option(
                 "--where",
-                metavar="CONDITION",
+                "which all rows satisfy: ==, !=, <, <=, >, >=, in, joined by and",
+                "CONDITION",
                 type=words,
-                help="which all rows satisfy: ==, !=, <, <=, >, >=, in, joined by and",
             ),
             option(
-                "-o",
-                "--output",
-                metavar="OUT.csv",
-                default="-",
-                help="file to write (default: standard output)",
+                "-o --output", "file to write (default: standard output)", "OUT.csv", default="-"
             ),
             seed(),
         ),
@@ -392,28 +365,27 @@ COMMANDS = {
             MODEL,
             option(
                 "--every",
+                "rows from one line to the next (default 100), or groups (default 1)",
+                "N",
                 type=POSITIVE,
-                metavar="N",
-                help="rows from one line to the next (default 100), or groups (default 1)",
             ),
-            option(
-                "--alarm-only", help="print only the line of the alarm and the last line", **FLAG
-            ),
-            option("--stop", help="exit at the alarm", **FLAG),
+            flag("--alarm-only", "print only the line of the alarm and the last line"),
+            flag("--stop", "exit at the alarm"),
             option(
                 "--reference",
-                metavar="HELDOUT.csv",
-                help="rows to compare with that the model did not learn from (default: its held-out rows, of "
+                "rows to compare with that the model did not learn from (default: its held-out rows, of "
                 "which it keeps counts: docs/monitoring.md)",
+                "HELDOUT.csv",
             ),
-            grouping(
+            column(
+                "--groups",
                 "with --reference: day or site of each row; successive rows of one group are a batch, "
-                "which is compared with the groups of the reference, for models of groups"
+                "which is compared with the groups of the reference, for models of groups",
             ),
             option(
                 "--state",
-                metavar="FILE",
-                help="continue from this file if it exists; it is written before each line",
+                "continue from this file if it exists; it is written before each line",
+                "FILE",
             ),
             ALPHA,
             *reading(
@@ -427,68 +399,31 @@ COMMANDS = {
         "serve models over HTTP, with a page in the browser",
         "hld serve orders.hld --state /var/lib/hld --port 8000",
         (
-            option("models", metavar="MODEL", nargs="+", help="model file, or NAME=FILE"),
-            option(
-                "--host",
-                default="127.0.0.1",
-                help="address (default 127.0.0.1; others need a token)",
-            ),
-            option(
-                "--port", type=SEED, default=8000, help="port (default 8000; 0 takes a free one)"
-            ),
+            option("models", "model file, or NAME=FILE", "MODEL", nargs="+"),
+            known("--host", "address; others need a token", "127.0.0.1"),
+            known("--port", "port; 0 takes a free one", 8000, type=SEED),
             option(
                 "--token-file",
-                metavar="FILE",
-                help="file with the token that requests must carry (default: the variable HLD_TOKEN, if set)",
+                "file with the token that requests must carry (default: the variable HLD_TOKEN, if set)",
+                "FILE",
             ),
             option(
                 "--state",
-                metavar="FOLDER",
-                help="keep the state of the monitors there, so that it survives a crash",
+                "keep the state of the monitors there, so that it survives a crash",
+                "FOLDER",
             ),
-            option(
-                "--watch",
-                type=float,
-                default=2.0,
-                metavar="SECONDS",
-                help="time between checks for new model files (default 2; 0: never)",
-            ),
+            known("--watch", "time between checks for new model files; 0: never", 2.0, "SECONDS"),
             ALPHA,
-            option(
-                "--max-bytes",
-                type=POSITIVE,
-                default=2**23,
-                help="largest body (default 8388608)",
-                group=LIMITS,
-            ),
-            option(
-                "--max-rows",
-                type=POSITIVE,
-                default=100_000,
-                help="longest table (default 100000)",
-                group=LIMITS,
-            ),
-            option(
-                "--seconds",
-                type=float,
-                default=30.0,
-                help="time limit of an answer (default 30)",
-                group=LIMITS,
-            ),
-            option(
+            limit("--max-bytes", "largest body", 2**23, type=POSITIVE),
+            limit("--max-rows", "longest table", 100_000, type=POSITIVE),
+            limit("--seconds", "time limit of an answer", 30.0),
+            limit(
                 "--workers",
+                "processes that compute; 1: the threads of this one",
+                1,
                 type=POSITIVE,
-                default=1,
-                help="processes that compute (default 1: the threads of this one)",
-                group=LIMITS,
             ),
-            option(
-                "--queue",
-                type=SEED,
-                default=64,
-                help="requests that may wait for a thread (default 64)",
-                group=LIMITS,
-            ),
+            limit("--queue", "requests that may wait for a thread", 64, type=SEED),
         ),
         "stops at SIGTERM; SIGHUP reads the model files again (docs/how-to/serve.md)",
     ),
@@ -497,8 +432,8 @@ COMMANDS = {
         "compare two models, column by column",
         "hld diff january.hld february.hld",
         (
-            option("first", metavar="MODEL_A", help="model file"),
-            option("second", metavar="MODEL_B", help="model file"),
+            option("first", "model file", "MODEL_A"),
+            option("second", "model file", "MODEL_B"),
             JSON,
         ),
     ),
@@ -507,13 +442,9 @@ COMMANDS = {
         "write the test as a program that needs no Python",
         "hld export orders.hld --c orders.c --onnx orders.onnx",
         (
-            option(
-                "model",
-                metavar="MODEL",
-                help="model file, written by `hld fit --metric likelihoods`",
-            ),
-            option("--c", metavar="FILE.c", help="one file of C99"),
-            option("--onnx", metavar="FILE.onnx", help="an ONNX graph (needs hld[onnx])"),
+            option("model", "model file, written by `hld fit --metric likelihoods`", "MODEL"),
+            option("--c", "one file of C99", "FILE.c"),
+            option("--onnx", "an ONNX graph (needs hld[onnx])", "FILE.onnx"),
         ),
     ),
     "plan": Command(
@@ -522,13 +453,9 @@ COMMANDS = {
         "hld plan model.hld --rows-per-day 200 --edit sex=F:+0.05",
         (
             MODEL,
-            option(
-                "--rows-per-day", type=POSITIVE, required=True, metavar="N", help="rows per day"
-            ),
+            option("--rows-per-day", "rows per day", "N", type=POSITIVE, required=True),
             edits("a change to ask about"),
-            option(
-                "--power", type=float, default=0.9, help="probability of detection (default 0.9)"
-            ),
+            known("--power", "probability of detection", 0.9),
             ALPHA,
             JSON,
         ),
@@ -540,7 +467,7 @@ COMMANDS = {
         (
             MODEL,
             table(),
-            option("-o", "--output", metavar="FILE.json", required=True, help="file to write"),
+            option("-o --output", "file to write", "FILE.json", required=True),
             *reading(),
         ),
     ),
@@ -555,22 +482,17 @@ COMMANDS = {
             JSON,
             option(
                 "--sizes",
+                "rows of a batch (default 10,50,200)",
+                "N,N",
                 type=sizes,
                 default=[10, 50, 200],
-                metavar="N,N",
-                help="rows of a batch (default 10,50,200)",
             ),
-            option(
-                "--num-batches",
-                type=POSITIVE,
-                default=200,
-                metavar="N",
-                help="batches of each size and kind (default 200)",
-            ),
+            known("--num-batches", "batches of each size and kind", 200, "N", type=POSITIVE),
             edits("a shift to measure the power against"),
-            grouping(
+            column(
+                "--groups",
                 "also test each of its groups as one batch; for models of groups the column of the fit, "
-                "by default"
+                "by default",
             ),
             REPORT,
             seed(" of the batches"),
@@ -584,20 +506,8 @@ COMMANDS = {
         "hld demo --digit 7",
         (
             JSON,
-            option(
-                "--output",
-                metavar="FILE.png",
-                default="hld-demo.png",
-                help="picture (default hld-demo.png)",
-            ),
-            option(
-                "--digit",
-                type=int,
-                choices=range(10),
-                default=2,
-                metavar="0..9",
-                help="digit to learn (default 2)",
-            ),
+            known("--output", "picture", "hld-demo.png", "FILE.png"),
+            known("--digit", "digit to learn", 2, "0..9", choices=range(10)),
             seed(),
         ),
     ),

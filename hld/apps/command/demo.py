@@ -29,7 +29,7 @@ NUM_EPOCHS = 100
 PSEUDOCOUNT = 1.0  # of 0.1, 1 and 3, the one that gives unseen images the largest likelihood
 BATCH_SIZES = (10, 50)
 ALPHA = 0.05
-NUM_SHOWN = 12  # images in a row of the picture
+NUM_SHOWN = 12  # images of each kind in the picture
 
 
 class Trial(NamedTuple):
@@ -106,16 +106,14 @@ def draw(demo: Demo, path: Any) -> None:
     others = [one for one in large if one.digit != demo.digit]
     shown = min(others, key=lambda one: one.result.statistic)
     figure = plots.new_figure((11, 6.2))
-    upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=0.02)
-    curve, learned, tested, place = upper.subplots(1, 4, width_ratios=(1.4, 1.1, 1.1, 1.15))
-    real, drawn = lower.subplots(2, 1)
+    (curve, real, drawn), (learned, tested, place) = figure.subplots(2, 3)
     curve.plot(demo.history)
     curve.set(xlabel="epoch", ylabel="log-likelihood (nats per row)")
     plots.images([demo.training.mean(axis=0)], SHAPE, learned)
     plots.images([shown.mean], SHAPE, tested)
     plots.localisation_map(shown.result.localize(top=1), SHAPE, place)
-    plots.images(demo.training[:NUM_SHOWN], SHAPE, real, num_columns=NUM_SHOWN)
-    plots.images(demo.drawn, SHAPE, drawn, num_columns=NUM_SHOWN)
+    plots.images(demo.training[:NUM_SHOWN], SHAPE, real, num_columns=4)
+    plots.images(demo.drawn, SHAPE, drawn, num_columns=4)
     for ax, title in (
         (curve, f"Learning digit {demo.digit} ({len(demo.training)} images)"),
         (learned, f"Mean of the {demo.digit}s learned"),
@@ -125,7 +123,6 @@ def draw(demo: Demo, path: Any) -> None:
         (drawn, "Images drawn from the circuit"),
     ):
         ax.set_title(title, loc="left", fontsize=11)
-        ax.set_anchor("NW")
     save_figure(figure, path, dpi=130)
 
 

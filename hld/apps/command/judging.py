@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import os
 import pathlib
-from types import SimpleNamespace
 from typing import Any
 
 from hld.apps.command.arguments import OF_FILES
@@ -33,6 +32,7 @@ from hld.apps.command.reading import (
 )
 from hld.tables.files import files
 from hld.tables.schemas.schema import GROUPING
+from hld.tables.shown_names import listed
 from hld.testing.summaries.of_tables import summarize_chunks
 from hld.testing.summaries.summary import BatchSummary
 from pcircuit.io.whole_file import replace_file
@@ -66,36 +66,21 @@ def _check_options(args: argparse.Namespace) -> None:
     """Raise unless there is one batch, of rows where rows are needed, and options go together."""
     batches = (("a table", args.table), ("--summary", args.summary), ("--sql", args.sql))
     given = [name for name, value in batches if value is not None]
-    found, has_rows = " and ".join(given) or "neither", args.table is not None
-    for is_wrong, why in (
-        (
-            len(given) != 1,
-            f"a batch is either a table or given by --summary or --sql, found {found}",
-        ),
-        (
-            not has_rows and (args.by is not None or args.report is not None),
-            f"{found} goes neither with --by nor with --report, which need rows",
-        ),
-        (
-            bool(args.database) and args.sql is None,
-            "--database is for --sql: say which table of it, or which query",
-        ),
-        (
-            args.by is not None and args.min_effect is not None,
-            "--min-effect is for one batch, not with --by",
-        ),
-        (
-            args.min_effect is not None and not 0 <= args.min_effect <= 1,
-            f"--min-effect must be a share of rows, from 0 to 1, found {args.min_effect}",
-        ),
-        (
-            args.by is None and args.every is not None,
-            "--every is for segments of time: give their column with --by",
-        ),
-    ):
-        if is_wrong:
-            raise ValueError(why)
-    if not has_rows:
+    found, least = " and ".join(given) or "neither", args.min_effect
+    is_wrong = {
+        f"a batch is either a table or given by --summary or --sql, found {found}": len(given) != 1,
+        f"{found} goes neither with --by nor with --report, which need rows": args.table is None
+        and (args.by or args.report),
+        "--database is for --sql: say which table of it, or which query": args.database
+        and not args.sql,
+        "--min-effect is for one batch, not with --by": args.by and least is not None,
+        f"--min-effect must be a share of rows, from 0 to 1, found {least}": least is not None
+        and not 0 <= least <= 1,
+        "--every is for segments of time: give their column with --by": args.every and not args.by,
+    }
+    for why in filter(is_wrong.get, is_wrong):
+        raise ValueError(why)
+    if args.table is None:
         refuse_options(args, OF_FILES, f"is for tables in files, found {found}")
 
 
@@ -148,16 +133,17 @@ def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
     from hld.answers.reports import batch_report, segments_report, write_page
 
-    batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
-    digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
-    names: dict[str, Any] = {
-        "batch_name": batch,
-        "model_name": pathlib.Path(args.model).name,
-        "commands": [args.command_line],
-        "digest": digest,
-    }
+    model = pathlib.Path(args.model)
+    report = batch_report if args.by is None else segments_report
     with step(f"writing {args.report}"):
-        text = (batch_report if args.by is None else segments_report)(detector, result, **names)
+        text = report(
+            detector,
+            result,
+            batch_name="standard input" if args.table == "-" else pathlib.Path(args.table).name,
+            model_name=model.name,
+            commands=[args.command_line],
+            digest=hashlib.sha256(model.read_bytes()).hexdigest(),
+        )
         write_page(text, args.report)
 
 
@@ -202,20 +188,14 @@ def print_explanation(result: Any, found: Any) -> None:
     )
     if not shifted:
         return
+    told = ("node", "kind", "delta", *OF_NODES, "share")
     print_table(
         ("node", "kind", "delta", "z", "own z", "p (adj.)", "share", "columns"),
         [
-            (*(one[name] for name in ("node", "kind", "delta", *OF_NODES, "share")), _listed(one))
+            (*map(one.get, told), listed(one["variables"], SHOWN_NAMES, is_quoted=False))
             for one in shifted
         ],
     )
-
-
-def _listed(node: dict[str, Any]) -> str:
-    """The first names of the scope of a node, and how many more there are."""
-    names = node["variables"]
-    more = len(names) - SHOWN_NAMES
-    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def audit(args: Any) -> int:
@@ -227,15 +207,8 @@ def audit(args: Any) -> int:
         check_output(args.report, (args.model, args.table))
     detector, table = read_inputs(args)
     named = check_edits(args.edit, detector)
-    name = pathlib.Path(args.model).name
-    at_alpha = SimpleNamespace(
-        test=lambda batch: detector.test(batch, args.alpha),
-        judge_=detector.judge_,
-        encoder_=detector.encoder_,
-    )
-    groups = _group_column(detector, args.groups)
     result = audited(
-        {name: at_alpha},
+        {pathlib.Path(args.model).name: detector},
         table,
         args.sizes,
         named,
@@ -243,15 +216,12 @@ def audit(args: Any) -> int:
         num_batches=args.num_batches,
         rng=args.seed,
         progress=True,
-        groups=groups,
+        groups=_group_column(detector, args.groups),
     )
     if args.report is not None:
-        write_page(
-            audit_report(
-                result, table_name=pathlib.Path(args.table).name, commands=[args.command_line]
-            ),
-            args.report,
-        )
+        name = pathlib.Path(args.table).name
+        page = audit_report(result, table_name=name, commands=[args.command_line])
+        write_page(page, args.report)
     print_result(result, args.json)
     return 0 if all(result.keeps_level.values()) else 1
 
@@ -296,10 +266,7 @@ def read_summaries(paths: Any) -> Any:
         with open(path, encoding="utf-8-sig") as file:
             try:
                 found = BatchSummary.from_json(file.read())
+                total = found if total is None else total + found
             except ValueError as error:
-                raise ValueError(f"cannot read {path!r}: {error}") from error
-        try:
-            total = found if total is None else total + found
-        except ValueError as error:  # the first file and this one are not of one kind
-            raise ValueError(str(error).replace("`other`", repr(path), 1)) from None
+                raise ValueError(f"cannot use {path!r}: {error}") from error
     return total

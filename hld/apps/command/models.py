@@ -11,7 +11,6 @@ from hld.answers.models import compare_models
 from hld.apps.command.output import (
     LOG,
     check_output,
-    check_outputs,
     print_json,
     print_result,
     print_table,
@@ -85,21 +84,19 @@ def fit(args: argparse.Namespace) -> int:
 
 def _schema(args: argparse.Namespace) -> Any:
     """What is known of the columns before the table is read; None for nothing."""
-    given = () if args.schema is None else _read_schema(args.schema).columns
+    given: tuple[ColumnSchema, ...] = ()
+    if args.schema is not None:
+        try:
+            with open(args.schema, encoding="utf-8-sig") as file:
+                found = json.load(file, object_pairs_hook=distinct_names)
+            given = TableSchema.from_dict(found).columns
+        except (RecursionError, ValueError) as error:
+            raise ValueError(f"cannot read the schema {args.schema!r}: {error}") from None
     dates = [column for name in args.calendar or () for column in calendar_columns(name)]
     # batches may have columns that are not read
     left_out = [ColumnSchema(name, LEFT_OUT, note="not read (--drop)") for name in args.drop]
     about = {one.name: one for one in (*given, *left_out, *dates)}  # what is said last holds
     return TableSchema(tuple(about.values())) if about else None
-
-
-def _read_schema(path: Any) -> Any:
-    """The schema in a JSON file."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            return TableSchema.from_dict(json.load(file, object_pairs_hook=distinct_names))
-    except (RecursionError, ValueError) as error:
-        raise ValueError(f"cannot read the schema {path!r}: {error}") from None
 
 
 def info(args: argparse.Namespace) -> int:
@@ -161,7 +158,7 @@ def export(args: Any) -> int:
     wanted = [path for path in (args.c, args.onnx) if path is not None]
     if not wanted:
         raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")
-    targets = check_outputs(wanted, [args.model])
+    targets = [check_output(path, [args.model]) for path in wanted]
     detector, contents = load_model(args.model), []
     with step(f"writing {' and '.join(wanted)}"):
         if args.c is not None:

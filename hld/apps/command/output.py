@@ -81,14 +81,17 @@ def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
     right = [
         bool(rows) and not any(isinstance(row[i], str) for row in rows) for i in range(len(header))
     ]
-    texts = [list(map(on_screen, header)), *([_cell(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    for row in texts:
-        cells = [
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, right, strict=True)
+    cells = [
+        [f"{one:.4g}" if isinstance(one, float) else on_screen(str(one)) for one in row]
+        for row in [header, *rows]
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        aligned = [
+            cell.rjust(width) if is_number else cell.ljust(width)
+            for cell, width, is_number in zip(row, widths, right, strict=True)
         ]
-        print_text("  ".join(cells).rstrip())
+        print_text("  ".join(aligned).rstrip())
 
 
 def save_figure(figure: Any, path: Any, dpi: Any) -> None:
@@ -113,7 +116,8 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
         raise ValueError(
             f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: create it"
         )
-    if any(one not in (None, "", "-") and _is_same(path, one) for one in inputs):
+    read = [one for one in inputs if one not in (None, "", "-") and os.path.exists(one)]
+    if path.exists() and any(path.samefile(one) for one in read):
         raise ValueError(
             f"{str(path)!r} is read by this command, expected another file to write: it would be replaced"
         )
@@ -124,29 +128,6 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
 
 class _Tried(Exception):
     """A file can be written."""
-
-
-def check_outputs(paths: Any, inputs: Any = ()) -> list[pathlib.Path]:
-    """The paths of several files that can be written, see `check_output`, no two of which are one file."""
-    found: list[pathlib.Path] = []
-    for path in paths:
-        found.append(check_output(path, inputs))
-        if any(found[-1].resolve() == one.resolve() for one in found[:-1]):
-            raise ValueError(
-                f"{str(path)!r} is to be written twice, expected a file for each output: one would "
-                "replace the other"
-            )
-    return found
-
-
-def _is_same(path: pathlib.Path, other: str) -> bool:
-    """Whether two names are of one file that is there."""
-    return path.exists() and os.path.exists(other) and os.path.samefile(path, other)
-
-
-def _cell(value: float | str) -> str:
-    """The text of a cell, on one line."""
-    return f"{value:.4g}" if isinstance(value, float) else on_screen(str(value))
 
 
 def log_to_standard_error() -> None:

@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     args = None
     try:
         words = sys.argv[1:] if argv is None else argv
-        args = build_parser().parse_args(_joined(words))
+        args = build_parser().parse_args(words)
         args.command_line = shlex.join(["hld", *words])
         if args.verbose:
             log_to_standard_error()
@@ -71,17 +71,6 @@ def main(argv: list[str] | None = None) -> int:
 def command_of(name: str) -> Callable[[Any], int]:
     """The function of a command, whose module is imported now."""
     found: Callable[[Any], int] = pkgutil.resolve_name(f"hld.apps.command.{name}")
-    return found
-
-
-def _joined(argv: Any) -> list[Any]:
-    """The arguments with a list of missing values tied to its option: -999 alone would be taken for another option."""
-    found = []  # type: ignore[var-annotated]
-    for argument in argv:
-        if found and found[-1] == "--na-values":
-            found[-1] = f"--na-values={argument}"
-        else:
-            found.append(argument)
     return found
 
 

@@ -4,6 +4,7 @@ import argparse
 import codecs
 import csv
 import datetime
+import io
 import sys
 import warnings
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from hld.tables.factored import whole_cells
 from hld.tables.files import files
 from hld.tables.files.byte_files import called, form_of
 from hld.tables.files.dialect import ReadOptions
-from hld.tables.files.row_chunks import together
+from hld.tables.files.files import together
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.shown_names import listed
 from hld.witnesses.result import HLDResult
@@ -98,10 +99,10 @@ def check_edits(edits: list[str] | None, detector: HLDDetector) -> list[str]:
     return edits or []
 
 
-def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) -> None:
+def refuse_options(args: argparse.Namespace, options: tuple[str, ...], why: str) -> None:
     """Raise where one of some options was given."""
-    for name, default in options.items():
-        if getattr(args, name) != default:
+    for name in options:
+        if getattr(args, name) != args.parser.get_default(name):
             raise ValueError(f"--{name.replace('_', '-')} {why}: leave it out")
 
 
@@ -147,14 +148,13 @@ def write_rows(names: Any, rows: Any, path: str | None = None) -> None:
         raise ValueError(
             "standard output is closed, expected somewhere to write the rows: give a file (-o)"
         )
-    elif sys.stdout.isatty() or not hasattr(sys.stdout, "buffer"):
-        shown = ([on_screen(c) if isinstance(c, str) else c for c in row] for row in rows)
-        with naming_output():
-            _write(shown, sys.stdout)
     else:
-        sys.stdout.flush()
+        if sys.stdout.isatty():
+            rows = [[on_screen(c) if isinstance(c, str) else c for c in row] for row in rows]
+        elif isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
         with naming_output():
-            _write(rows, codecs.getwriter("utf-8")(sys.stdout.buffer))
+            _write(rows, sys.stdout)
 
 
 def _with_days(rows: Any) -> np.ndarray:

@@ -60,8 +60,7 @@ def warm_up(args: Any) -> int:
     if folder:
         where = f"in {folder}"
         # where it cannot write Numba looks elsewhere, and says nothing
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+        tempfile.TemporaryFile(dir=folder).close()
     with step("compiling kernels"):
         pcircuit.warm_up(report=_say)
     seconds = time.perf_counter() - started

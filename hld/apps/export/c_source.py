@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.apps.export.plan import Plan, plan_of
+from hld.apps.export.plan import MetricPlan, Plan, plan_of
 from hld.laws.joint import RESOLVED
 
 POINTS, REACH = (
@@ -86,6 +86,9 @@ def _data(plan: Plan) -> list[str]:
     lines = [f"#define HLD_{name.upper()} {_number(x)}" for name, x in constants.items()]
     lines.append(f'#define HLD_WITNESSES "{", ".join(plan.witnesses)}"')
     for name, values in plan.arrays.items():
+        lines.append(f"#define HLD_NUM_{name.upper()} {len(values)}")
+        if values.ndim == 2:  # symmetric
+            values = values[np.tril_indices(len(values))]
         if len(values) or name != "joint":
             lines += _array(f"HLD_{name.upper()}", values)
     first, entries = plan.metrics[0], []
@@ -93,7 +96,7 @@ def _data(plan: Plan) -> list[str]:
         "struct hld_metric {",
         "    const char *name;",
         "    int rows, eigenvalues;",
-        *(f"    const {_kind(values)} *{name};" for name, values in first.arrays.items()),
+        *(f"    const {_kind(values)} *{name};" for name, values in _arrays_of(first).items()),
         *(
             f"    {'int' if isinstance(x, int) else 'double'} {name};"
             for name, x in first.numbers.items()
@@ -101,14 +104,22 @@ def _data(plan: Plan) -> list[str]:
         "};",
     ]
     for i, one in enumerate(plan.metrics):
-        sizes = f'"{one.name}", {len(one.arrays["start"]) - 1}, {len(one.arrays["eigenvalue"])}'
-        for name, values in one.arrays.items():
-            lines += _array(f"HLD_{name.upper()}_{i}", values)
-        arrays = (f"HLD_{name.upper()}_{i}" for name in one.arrays)
+        sizes = f'"{one.name}", {len(one.matrix)}, {len(one.arrays["eigenvalue"])}'
+        arrays = {f"HLD_{name.upper()}_{i}": values for name, values in _arrays_of(one).items()}
+        for name, values in arrays.items():
+            lines += _array(name, values)
         entries.append(
             f"    {{{', '.join([sizes, *arrays, *map(_number, one.numbers.values())])}}},"
         )
     return [*lines, "static const struct hld_metric HLD_METRIC[] = {", *entries, "};"]
+
+
+def _arrays_of(metric: MetricPlan) -> dict[str, np.ndarray]:
+    """The arrays of a metric, and the entries of its matrix that are not 0, row by row."""
+    rows, places = np.nonzero(metric.matrix)
+    starts = np.searchsorted(rows, np.arange(len(metric.matrix) + 1))
+    entries = {"start": starts, "place": places, "value": metric.matrix[rows, places]}
+    return entries | metric.arrays
 
 
 def _kind(values: np.ndarray) -> str:

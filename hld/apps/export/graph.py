@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,6 +94,11 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
         """The same entries in another shape."""
         return self.graph.add("Reshape", self, np.array(shape, dtype=np.int64))
 
+    def first(self, number: Any, largest: int = 1) -> tuple[Value, Value]:
+        """So many of the largest entries in their order, or of the smallest, and their places."""
+        found = self.graph.add("TopK", self, number, largest=largest)
+        return found, Value(self.graph, f"{found.name}_places")
+
     def turned(self) -> Value:
         """The transpose of a matrix."""
         return self.graph.add("Transpose", self, perm=[1, 0])
@@ -108,27 +113,20 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
-        self._num_values = 0
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
         self.constants: list[Any] = []
         self._known: dict[tuple[Any, ...], Value] = {}
 
-    def add(
-        self, operation: str, *inputs: Any, output: str | None = None, **attributes: Any
-    ) -> Value:
-        """One operation on tensors, or on arrays and numbers, which become constants."""
-        return self.add_several(operation, *inputs, outputs=[output], **attributes)[0]
-
-    def add_several(
-        self, operation: str, *inputs: Any, outputs: Sequence[str | None], **attributes: Any
-    ) -> list[Value]:
-        """One operation with several results, of which those with no name get one."""
+    def add(self, operation: str, *inputs: Any, output: str = "", **attributes: Any) -> Value:
+        """One operation on tensors, or on arrays and numbers, which become constants; its first result."""
         from onnx import helper
 
-        names = [name or f"v{self._num_values + i}" for i, name in enumerate(outputs)]
-        self._num_values += len(names)
+        name = output or f"v{len(self.nodes)}"
         used = [self.constant(one).name for one in inputs]
+        names = [name] if operation != "TopK" else [name, f"{name}_places"]
         self.nodes.append(helper.make_node(operation, used, names, **attributes))
-        return [Value(self, name) for name in names]
+        return Value(self, name)
 
     def constant(self, value: Any) -> Value:
         """A tensor as it is; of arrays a constant: whole numbers of 64 bit, flags, float32, all others double."""
@@ -147,30 +145,31 @@ class Graph:
             self.constants.append(numpy_helper.from_array(array, name))
         return self._known[key]
 
+    def input(self, name: str, kind: str, shape: list[Any]) -> Value:
+        """A tensor that is given, of a type by its name in ONNX."""
+        self.inputs.append(_described(name, kind, shape))
+        return Value(self, name)
+
+    def output(self, name: str, value: Value, kind: str, shape: list[Any]) -> None:
+        """Give a tensor under a name."""
+        self.outputs.append(_described(name, kind, shape))
+        self.add("Identity", value, output=name)
+
     def joined(self, *parts: Any, axis: int = 0) -> Value:
         """Tensors one behind the other."""
         return self.add("Concat", *parts, axis=axis)
 
-    def model(
-        self,
-        inputs: list[tuple[str, str, list[Any]]],
-        outputs: list[tuple[str, str, list[Any]]],
-        description: str,
-    ) -> onnx.ModelProto:
-        """The whole as a model, checked; inputs and outputs are (name, dtype, shape)."""
+    def vector(self, *parts: Any) -> Value:
+        """Numbers and vectors as one vector."""
+        return self.joined(*(self.constant(one).shaped(-1) for one in parts))
+
+    def model(self, description: str) -> onnx.ModelProto:
+        """The whole as a model, checked."""
         import onnx
         from onnx import helper
 
-        into, out = (
-            [
-                helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), shape)
-                for name, kind, shape in values
-            ]
-            for values in (inputs, outputs)
-        )
-        graph = helper.make_graph(self.nodes, "hld", into, out, self.constants)
         model = helper.make_model(
-            graph,
+            helper.make_graph(self.nodes, "hld", self.inputs, self.outputs, self.constants),
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
             producer_name="hld",
@@ -178,6 +177,13 @@ class Graph:
         )
         onnx.checker.check_model(model, full_check=True)
         return model
+
+
+def _described(name: str, kind: str, shape: list[Any]) -> Any:
+    """The name, type and shape of a tensor."""
+    import onnx
+
+    return onnx.helper.make_tensor_value_info(name, getattr(onnx.TensorProto, kind), shape)
 
 
 def select(condition: Any, one: Any, other: Any) -> Value:

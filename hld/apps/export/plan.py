@@ -27,9 +27,7 @@ at no T where rows are the reference: their tails are tables.  Where the circuit
 Detectors fitted to groups, to a series or with covariates are refused: for them ``detector.test`` compares a batch with
 others like it, and the law of independent rows would reject most batches that differ only as groups do.
 
-The circuit becomes one list of nodes, children first, in the order of node ids: an input node looks up the code of its
-column, a product multiplies, a sum adds up with weights.  A metric becomes the nonzero entries of the rows of its
-matrix F.
+The circuit is that of the kernels, region by region: tables of leaves, units that products multiply, weights of sums.
 """
 
 from __future__ import annotations
@@ -46,16 +44,14 @@ from hld.laws.limit_law import MOST_SCALED, LimitLaw
 from hld.laws.ranks.confirmation import ASKED_BELOW, MOST_VECTORS
 from hld.references.available import FEWEST
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.tables.schemas.columns import BINNED, UNSEEN
+from hld.tables.schemas.columns import BINNED, NEW, UNSEEN
 from hld.tables.schemas.counts import MISSING_SHARE, MOST_VALUES, NEW_SHARE
-from hld.tables.schemas.encoding import NEW
 from hld.testing.row_batches import keeps_apart
 from hld.witnesses import largest_count, largest_dependence
 from hld.witnesses.witnesses import has_witnesses
+from pcircuit.kernels.packing import pack
 
 MOST_NUMBERS = 2**22  # of a matrix F, so that the file can be compiled
-INPUT, PRODUCT, SUM = 0, 1, 2
-KINDS = {"input": INPUT, "product": PRODUCT, "sum": SUM}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +67,10 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class MetricPlan:
-    """One metric."""
+    """One metric, |F z|; shapes matrix F (l, m)."""
 
     name: str
+    matrix: np.ndarray
     numbers: dict[str, Any]
     arrays: dict[str, np.ndarray]
 
@@ -113,35 +110,24 @@ def plan_of(detector: Any) -> Plan:
     known = {**_circuit(test), **_reference(test, laws), **_tails(null), **_counts(detector)}
     draws = null.limit.law.means if len(laws) > 1 else np.zeros(0, dtype=np.float32)
     known["joint"] = draws if len(draws) and draws[0] < 1 else draws[:0]  # else of rows all alike
-    images = max(len(one.arrays["start"]) - 1 for one in metrics)
+    images = max(len(one.matrix) for one in metrics)
     formed = images if len(known["covariance"]) else min(images, MOST_VECTORS)
     numbers = {
-        "columns": len(known["categories"]),
-        "nodes": len(known["kinds"]),
-        "means": m,
-        "regions": len(known["first"]),
+        "nodes": test.circuit.num_nodes,
         "metrics": len(metrics),
         "train": test.num_train or 0,
         "least_rows": (getattr(null, "switch", 1) or 0) if laws else 0,
-        "draws": len(known["joint"]),
-        "sizes": len(known["size"]),
         "most_eigenvalues": max([1, *(len(one.arrays["eigenvalue"]) for one in metrics)]),
         "most_images": images,
         "square": formed**2,
         "most_vectors": MOST_VECTORS,
-        "has_covariance": int(len(known["covariance"]) > 0),
         "kept_rows": 0 if parts.kept is None else parts.kept.num_rows,
-        "per_kept": 0.0 if parts.kept is None else 1 / parts.kept.num_rows,
-        "kept_holes": int(parts.kept is not None and parts.kept.has_holes),
         "fewest": FEWEST,
         "most_scaled": MOST_SCALED,
         "asked_below": ASKED_BELOW,
         "drawn_resolved": DRAWN_RESOLVED,
         "counts": int(known["count_start"][-1]),
-        "events": len(known["event_column"]),
-        "edges": len(known["pair_start"]) - 1,
         "cells": int(known["pair_start"][-1]),
-        "has_new": int(len(known["kept_new"]) > 0),
         "trained": detector.schema_.trained[0] if len(known["train_missing"]) else 0,
         "missing_share": MISSING_SHARE,
         "new_share": NEW_SHARE,
@@ -156,9 +142,9 @@ def plan_of(detector: Any) -> Plan:
     carried = {
         "distance": numbers["least_rows"],
         "missing values": numbers["trained"],
-        "new values": numbers["has_new"],
-        "counts": numbers["events"],
-        "dependences": numbers["edges"],
+        "new values": len(known["kept_new"]),
+        "counts": len(known["event_column"]),
+        "dependences": len(known["edge"]),
     }
     witnesses = tuple(name for name, is_there in carried.items() if is_there)
     return Plan(detector.encoder_.columns, witnesses, numbers, known, metrics)
@@ -177,39 +163,23 @@ def codes_of(detector: Any, table: Any) -> np.ndarray:
 
 
 def _circuit(test: Any) -> dict[str, np.ndarray]:
-    """Kinds, starts, children and weights of all nodes, in the order of their ids, and which of them are compared."""
-    circuit = test.circuit
-    first = {}  # the id of the first unit that a region shows its parent
-    counts, children, weights = [], [], []
-    base = 0
-    for r, region in enumerate(circuit.regions):
-        if region.is_input:
-            K, C = region.probs.shape
-            first[r] = base
-            counts += [C] * K
-            children.append(np.full(K * C, region.variable))
-            weights.append(region.probs.ravel())
-            base += K
-            continue
-        products = np.asarray(region.products) + np.array(
-            [first[child] for child in circuit.vtree.children(r)]
-        )
-        P, A = products.shape
-        matrix = region.dense_weights()
-        rows, columns = np.nonzero(matrix)
-        counts += [A] * P + np.bincount(rows, minlength=len(matrix)).tolist()
-        children += [products.ravel(), base + columns]
-        weights += [np.ones(P * A), matrix[rows, columns]]
-        first[r] = base + P
-        base += P + len(matrix)
+    """The circuit as kernels read it (`pcircuit.kernels.packed`), ids of first nodes, and which nodes are compared."""
+    circuit, packed = test.circuit, pack(test.circuit)
+    inner = [r for r, region in enumerate(circuit.regions) if not region.is_input]
     _, places, regions = np.unique(
         circuit.nodes.region[test.nodes], return_index=True, return_inverse=True
     )
     return {
-        "kinds": np.array([KINDS[str(kind)] for kind in circuit.nodes.kind]),
-        "starts": np.concatenate([[0], np.cumsum(counts)]),
-        "children": np.concatenate(children),
-        "weights": np.concatenate(weights),
+        "inner": packed.region.ravel(),
+        "child": packed.child.ravel(),
+        "unit": packed.unit,
+        "weights": packed.weights,
+        "row": packed.row,
+        "column": packed.column,
+        "tables": packed.tables,
+        "table_start": np.append(packed.table_start, len(packed.tables)),
+        "inner_first": circuit.offsets[inner],
+        "leaf_first": circuit.offsets[circuit.vtree.leaf_of()],
         "chosen": np.asarray(test.nodes),
         "region": regions,
         "first": np.asarray(test.nodes)[places],
@@ -228,9 +198,9 @@ def _reference(test: Any, laws: tuple[Any, ...]) -> dict[str, np.ndarray]:
         rounding = test.vectors.rounding(test.mean, kept.num_rows)
     return {
         "mean": np.asarray(test.mean),
-        "covariance": covariance[np.tril_indices(len(covariance))],
+        "covariance": covariance,
         "kept_shown": np.zeros(0) if kept is None else kept.counts.astype(np.float64),
-        "kept_shared": shared[np.tril_indices(len(shared))],
+        "kept_shared": shared,
         "rounding": rounding,
         "offset": np.random.default_rng(0).random(MOST_VECTORS),  # of `some_rows`
     }
@@ -261,7 +231,7 @@ def _counts(detector: Any) -> dict[str, np.ndarray]:
         **dict.fromkeys(whole, np.zeros(0, dtype=np.int64)),
         "categories": categories,
         "new": categories - ~is_binned,
-        "unseen": np.array([UNSEEN.index(one.unseen) for one in encoder.columns]),
+        "unseen": np.array([UNSEEN.index(one.policy) for one in encoder.columns]),
         "count_start": np.cumsum([0, *(categories + 1)]),
         "has_cuts": np.zeros(len(categories), dtype=np.int64),
         "pair_start": np.zeros(1, dtype=np.int64),
@@ -292,8 +262,6 @@ def _counts(detector: Any) -> dict[str, np.ndarray]:
 def _metric_plan(test: Any, i: int, law: LimitLaw | None) -> MetricPlan:
     """The plan of one metric."""
     metric, kept, m = test.calibration.metrics[i], test.calibration.kept, len(test.mean)
-    matrix = np.asarray(metric.apply(np.eye(m))).T
-    rows, columns = np.nonzero(matrix)
     values = np.zeros(0) if law is None else law.eigenvalues
     is_there = values > 0
     order = np.argsort(-values[is_there], kind="stable")
@@ -301,6 +269,7 @@ def _metric_plan(test: Any, i: int, law: LimitLaw | None) -> MetricPlan:
     score = three_moments(values, counts)
     return MetricPlan(
         metric.name,
+        np.asarray(metric.apply(np.eye(m))).T,
         {
             "is_constant": int(test.are_constant[i]),
             "is_apart": int(keeps_apart(metric, test.vectors)),
@@ -313,9 +282,6 @@ def _metric_plan(test: Any, i: int, law: LimitLaw | None) -> MetricPlan:
             "farthest": 0.0 if kept is None else float(kept.farthest[i]),
         },
         {
-            "start": np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(matrix)))]),
-            "place": columns,
-            "value": matrix[rows, columns],
             "eigenvalue": values[is_there][order],
             "multiplicity": counts[is_there][order],
             "norm": np.zeros(3) if kept is None else kept.norms[i],

@@ -11,6 +11,15 @@
  * code is not one of its column or there are no rows; HLD_REFUSED where a value is new to a column whose schema refuses
  * those; HLD_NO_MEMORY.  After the last three the result is not set.  Nothing is kept: threads may call it at a time.
  */
+#define HLD_COLUMNS HLD_NUM_CATEGORIES
+#define HLD_MEANS HLD_NUM_MEAN
+#define HLD_REGIONS HLD_NUM_FIRST
+#define HLD_DRAWS HLD_NUM_JOINT
+#define HLD_SIZES HLD_NUM_SIZE
+#define HLD_EVENTS HLD_NUM_EVENT_COLUMN
+#define HLD_EDGES (HLD_NUM_PAIR_START - 1)
+#define HLD_KEPT_HOLES (HLD_NUM_KEPT_SHOWN > 0) /* of the reference */
+#define HLD_PER_KEPT (HLD_KEPT_ROWS > 0 ? 1.0 / HLD_KEPT_ROWS : 0.0)
 enum { HLD_OK = 0, HLD_FEW_ROWS = 1, HLD_BAD_CODE = 2, HLD_REFUSED = 3, HLD_NO_MEMORY = 4 };
 
 struct hld_result {
@@ -23,21 +32,34 @@ struct hld_result {
     double distances[HLD_METRICS], pvalues[HLD_METRICS];    /* of the metrics; p-values from HLD_LEAST_ROWS on */
 };
 
-/* Likelihoods of all nodes for one row: children come before their parents. */
+/* The units that a child of a region shows: those of a leaf, or the sums of an inner region. */
+static int hld_shown(const int *child)
+{
+    return child[0] ? HLD_LEAF_FIRST[child[4]] : HLD_INNER_FIRST[child[1]] + HLD_INNER[6 * child[1]];
+}
+
+/* Likelihoods of all nodes for one row: the leaves, then the inner regions, children before their parents. */
 static void hld_nodes(const int *code, double *node)
 {
-    for (int n = 0; n < HLD_NODES; n++) {
-        const int first = HLD_STARTS[n], end = HLD_STARTS[n + 1];
-        double value = HLD_KINDS[n] == 1 ? 1.0 : 0.0;
-        if (HLD_KINDS[n] == 0)
-            value = HLD_WEIGHTS[first + code[HLD_CHILDREN[first]]];
-        else if (HLD_KINDS[n] == 1)
-            for (int e = first; e < end; e++)
-                value *= node[HLD_CHILDREN[e]];
-        else
-            for (int e = first; e < end; e++)
-                value += HLD_WEIGHTS[e] * node[HLD_CHILDREN[e]];
-        node[n] = value;
+    for (int v = 0; v < HLD_COLUMNS; v++) {
+        const int size = HLD_CATEGORIES[v] + 1;
+        for (int e = HLD_TABLE_START[v], k = 0; e < HLD_TABLE_START[v + 1]; e += size, k++)
+            node[HLD_LEAF_FIRST[v] + k] = HLD_TABLES[e + code[v]];
+    }
+    for (int r = 0; r < HLD_NUM_INNER_FIRST; r++) {
+        const int *inner = HLD_INNER + 6 * r, end = r + 1 < HLD_NUM_INNER_FIRST ? inner[6 + 4] : HLD_NUM_WEIGHTS;
+        double *product = node + HLD_INNER_FIRST[r], *sum = product + inner[0];
+        for (int p = 0; p < inner[0]; p++)
+            product[p] = 1.0;
+        for (int k = 0; k < inner[1]; k++)
+            sum[k] = 0.0;
+        for (int a = 0; a < inner[2]; a++) {
+            const int *child = HLD_CHILD + 6 * (inner[3] + a);
+            for (int p = 0; p < inner[0]; p++)
+                product[p] *= node[hld_shown(child) + HLD_UNIT[child[2] + p]];
+        }
+        for (int e = inner[4]; e < end; e++)
+            sum[HLD_ROW[e]] += HLD_WEIGHTS[e] * product[HLD_COLUMN[e]];
     }
 }
 
@@ -359,12 +381,16 @@ static void hld_row(const struct hld_batch *batch, long t)
     for (int v = 0; v < HLD_COLUMNS; v++)
         whole[v] = code[v] < 0 ? 0 : code[v];
     hld_nodes(whole, batch->node);
-    for (int n = 0; n < HLD_NODES; n++) {
-        const int first = HLD_STARTS[n], end = HLD_KINDS[n] == 0 ? first : HLD_STARTS[n + 1];
-        unsigned char is_seen = HLD_KINDS[n] != 0 || code[HLD_CHILDREN[first]] >= 0;
-        for (int e = first; e < end; e++)
-            is_seen &= batch->is_seen[HLD_CHILDREN[e]];
-        batch->is_seen[n] = is_seen;
+    for (int v = 0; v < HLD_COLUMNS; v++)
+        for (int e = HLD_TABLE_START[v], k = 0; e < HLD_TABLE_START[v + 1]; e += HLD_CATEGORIES[v] + 1, k++)
+            batch->is_seen[HLD_LEAF_FIRST[v] + k] = code[v] >= 0;
+    for (int r = 0; r < HLD_NUM_INNER_FIRST; r++) {
+        const int *inner = HLD_INNER + 6 * r;
+        unsigned char is_seen = 1;
+        for (int a = 0; a < inner[2]; a++)
+            is_seen &= batch->is_seen[hld_shown(HLD_CHILD + 6 * (inner[3] + a))];
+        for (int n = 0; n < inner[0] + inner[1]; n++)
+            batch->is_seen[HLD_INNER_FIRST[r] + n] = is_seen;
     }
 }
 
@@ -458,7 +484,7 @@ static double hld_holed_pvalue(const struct hld_batch *batch, const struct hld_m
 {
     const double rows = (double)batch->rows, both = 1.0 / rows + HLD_PER_KEPT;
     const int l = one->rows;
-    if (!HLD_HAS_COVARIANCE)
+    if (!HLD_NUM_COVARIANCE)
         return one->is_apart ? hld_pvalue(one, squared, rows) : 1.0;
     for (int r = 0; r < l; r++)
         for (int j = 0; j < HLD_MEANS; j++) {
@@ -1184,7 +1210,7 @@ int hld_test(const int *codes, long rows, struct hld_result *result)
                 result->missing_column = hld_columns(witness, HLD_MISSING_SHARE, 1, n, HLD_TRAIN_MISSING, T, missing);
             for (int v = 0; v < HLD_COLUMNS; v++)
                 T[v] -= missing[v];
-            if (HLD_HAS_NEW)
+            if (HLD_NUM_KEPT_NEW)
                 result->new_column = hld_columns(witness + 1, HLD_NEW_SHARE, 0, HLD_KEPT_VALUES, HLD_KEPT_NEW, T, fresh);
             hld_largest_count(witness + 2, counts, margin, part[10], result);
             hld_largest_dependence(witness + 3, pairs, part[11], part[12], part[13], result);

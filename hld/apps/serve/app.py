@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
@@ -215,20 +215,19 @@ def description(limits: Limits, alpha: float = 0.05) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def _life(service: Service, watch_seconds: float) -> AsyncIterator[None]:
-    """From ready to stopped."""
-    watcher = asyncio.create_task(_watch(service.models, watch_seconds))
+    """From ready to stopped; the model files are looked at again and again, never where the seconds are 0."""
+
+    async def watch() -> None:
+        while watch_seconds:
+            await asyncio.sleep(watch_seconds)
+            await asyncio.to_thread(service.models.reload, only_changed=True)
+
+    watcher = asyncio.create_task(watch())
     service.is_ready = True
     yield
     service.is_ready = False
     watcher.cancel()
     service.pool.close()
-
-
-async def _watch(models: Models, seconds: float) -> None:
-    """Look at the model files again and again; never where seconds are 0."""
-    while seconds:
-        await asyncio.sleep(seconds)
-        await asyncio.to_thread(models.reload, only_changed=True)
 
 
 def _endpoint(
@@ -241,23 +240,14 @@ def _endpoint(
     async def endpoint(request: Request) -> Response:
         try:
             return await handler(Asked(request, known))
-        except (Refusal, ValueError, TypeError, MemoryError) as error:
+        except (Exception, asyncio.CancelledError) as error:
             refusal = refusal_of(error)
+            if refusal.status == 500:
+                LOG.exception("%s failed", path)
+            else:
+                LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
             # whose frames hold the body and, in a circle, the error: both would stay until they are collected
             traceback.clear_frames(error.__traceback__)
-            LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
-        except asyncio.CancelledError:  # a second Ctrl-C, or there is no time left
-            refusal = Refusal(
-                503,
-                "service",
-                "the service is stopping and has given up the request: send it again when it is back",
-                {"Connection": "close"},
-            )
-        except ClientDisconnect:
-            refusal = Refusal(400, "body", "the client has disconnected")
-        except Exception:
-            LOG.exception("%s failed", path)
-            refusal = Refusal(500, "service", "unexpected error: see the log of the service")
         return _refusal(refusal)
 
     endpoint.path = path  # type: ignore[attr-defined]  # which requests are counted by

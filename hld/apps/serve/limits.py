@@ -8,12 +8,15 @@ the argument that is wrong, in backticks; that name becomes the field.  For erro
 is "body".
 """
 
+import asyncio
 import os
 import re
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
+
+from starlette.requests import ClientDisconnect
 
 from pcircuit.arguments import check_number, check_whole_number
 
@@ -42,15 +45,19 @@ class Refusal(Exception):
         return {"error": {"status": self.status, "field": self.field, "message": self.message}}
 
 
-def refusal_of(error: Exception) -> Refusal:
-    """The refusal of a request by the library."""
+def refusal_of(error: BaseException) -> Refusal:
+    """The answer to a request that an error ended."""
     if isinstance(error, Refusal):
         return error
-    if isinstance(error, MemoryError):
-        return Refusal(413, "body", "the request needs more memory than there is: send fewer rows")
-    named = FIELD.match(str(error))
-    field = named[1] if named and named[1] not in OF_THE_BODY else "body"
-    return Refusal(400, field, str(error))
+    if isinstance(error, (ValueError, TypeError)):
+        named = FIELD.match(str(error))
+        return Refusal(
+            400, named[1] if named and named[1] not in OF_THE_BODY else "body", str(error)
+        )
+    for kind, refusal in OTHERS:
+        if isinstance(error, kind):
+            return Refusal(*refusal)
+    return Refusal(500, "service", "unexpected error: see the log of the service")
 
 
 def busy(what: str) -> Refusal:
@@ -63,6 +70,24 @@ def _printable(text: str) -> str:
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
     )
+
+
+OTHERS: tuple[tuple[type[BaseException], tuple[Any, ...]], ...] = (
+    (
+        MemoryError,
+        (413, "body", "the request needs more memory than there is: send fewer rows"),
+    ),
+    (
+        asyncio.CancelledError,  # a second Ctrl-C, or there is no time left
+        (
+            503,
+            "service",
+            "the service is stopping and has given up the request: send it again when it is back",
+            {"Connection": "close"},
+        ),
+    ),
+    (ClientDisconnect, (400, "body", "the client has disconnected")),
+)
 
 
 class OutOfTime(Exception):
@@ -113,7 +138,3 @@ class Limits:
     def most_cells(self) -> int:
         """Cells that a table may have."""
         return CELLS * self.max_rows
-
-    def most_columns(self, fitted: int) -> int:
-        """Columns that a table may have for a model of `fitted` columns."""
-        return 2 * fitted + SPARE_COLUMNS

@@ -7,7 +7,6 @@ outside: it looks at its deadline between its pieces (`check_time`), and counts 
 """
 
 import asyncio
-import contextlib
 import multiprocessing
 import os
 import signal
@@ -26,7 +25,8 @@ class Pool:
     """What computes for requests; used from one event loop."""
 
     def __init__(self, limits: Limits, models: Models) -> None:
-        self.limits, self.models, self.num_busy = limits, models, 0
+        self.limits, self.models = limits, models
+        self._busy: set[Any] = set()  # what is computed, or waits
         self.is_one_process = limits.workers == 1
         self.size = limits.threads if self.is_one_process else limits.workers
         self.capacity = self.size + limits.queue
@@ -44,19 +44,24 @@ class Pool:
             initargs=(stored, self.limits),
         )
         for _ in range(self.size):
-            executor.submit(_begun)
+            executor.submit(int)  # nothing: a process is there when it is done
         return executor
+
+    @property
+    def num_busy(self) -> int:
+        """Requests that are computed or wait, those among them that nobody waits for any more."""
+        return len(self._busy)
 
     async def run(self, function: Callable[..., Any], model: LoadedModel, *arguments: Any) -> Any:
         """What a function of a model returns; `Refusal` if there is no room or no time left."""
         if self.num_busy >= self.capacity:
             raise busy(f"all {self.size} threads are busy and {self.limits.queue} requests wait")
         where = model if self.is_one_process else model.stored
-        loop, deadline = asyncio.get_running_loop(), time.monotonic() + self.limits.seconds
+        deadline = time.monotonic() + self.limits.seconds
         try:
             work = self._executor.submit(_timed, deadline, function, where, *arguments)
-            self.num_busy += 1
-            work.add_done_callback(lambda _: self._release(loop))
+            self._busy.add(work)
+            work.add_done_callback(self._busy.discard)
             result = asyncio.wrap_future(work)
             # an error would refer to itself through them, and hold a body until it is collected
             del work, arguments
@@ -76,14 +81,6 @@ class Pool:
         """Let threads and processes end when their work is done."""
         self._executor.shutdown(wait=not self.num_busy, cancel_futures=True)
 
-    def _release(self, loop: asyncio.AbstractEventLoop) -> None:
-        """One more may come; called in the thread that has become free."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended before the thread
-            loop.call_soon_threadsafe(self._count_down)
-
-    def _count_down(self) -> None:
-        self.num_busy -= 1
-
 
 def _timed(deadline: float, function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function returns that has to end in time."""
@@ -98,10 +95,6 @@ def _begin(models: list[Stored], limits: Limits) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for model in models:
         warm_up(model, limits)
-
-
-def _begun() -> None:
-    """Nothing: a process is there when it is done."""
 
 
 def _end_with_parent() -> None:

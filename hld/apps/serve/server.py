@@ -51,7 +51,6 @@ def serve(
     told: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP reads the model files again."""
-    check_token(token, host)
     for model in models.loaded.values():
         warm_up(model, limits)
     service = Service(models, limits, token)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.apps.serve.limits import Limits, Refusal, check_time
+from hld.apps.serve.limits import SPARE_COLUMNS, Limits, Refusal, check_time
 from hld.tables.factored import Factored, object_cells, whole_cells
 from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
@@ -40,9 +40,9 @@ OPTIONS = re.compile(
 def read_columns(body: bytes, form: str, encoder: Any, limits: Limits) -> dict[str, Any]:
     """The table of a body as columns (n,) by name, not larger than the limits allow."""
     if not body:
-        raise Refusal(400, "body", "the body is empty: expected a table")
+        raise ValueError("the body is empty: expected a table")
     check_time()
-    most = limits.most_columns(len(encoder.columns))
+    most = 2 * len(encoder.columns) + SPARE_COLUMNS
     read, columns = (_csv_columns if form == "csv" else _json_columns)(body, encoder, limits, most)
     fitted = fitted_columns(encoder, tuple(columns))
     known = {*encoder.table_names, *fitted} if encoder.by_name else {*columns}
@@ -67,7 +67,7 @@ def _bounded(num_rows: int, num_columns: int, limits: Limits, most: int) -> None
         if found > allowed:
             raise _too_many(what, f"more than {allowed}", allowed)
     if num_rows == 0:
-        raise Refusal(400, "body", "the table has 0 rows: expected at least one")
+        raise ValueError("the table has 0 rows: expected at least one")
 
 
 def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[Any, ...]:
@@ -78,8 +78,8 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
         dialect = find_dialect(body[:SNIFFED], READ, "the body", partial(fitted_columns, encoder))
     except ValueError as error:
         text = OPTIONS.sub("", str(error))
-        raise Refusal(
-            400, "body", f"{text}; send CSV with a header and in UTF-8, or JSON as application/json"
+        raise ValueError(
+            f"{text}; send CSV with a header and in UTF-8, or JSON as application/json"
         ) from None
     names = dialect.names
     lines = io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline="")
@@ -106,27 +106,21 @@ def _json_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple
     )
     key, table = next(iter(value.items())) if isinstance(value, dict) and value else ("", None)
     if key not in ("columns", "rows") or len(value) > 1:
-        raise Refusal(
-            400,
-            "body",
-            'the body must be a JSON object {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}]}',
+        raise ValueError(
+            'the body must be a JSON object {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}]}'
         )
     if key == "columns":
         lists = [*table.values()] if isinstance(table, dict) else []
         lengths = {len(one) if isinstance(one, list) else -1 for one in lists}
-        if not isinstance(table, dict) or len(lengths) != 1 or -1 in lengths:
-            raise Refusal(
-                400, key, "`columns` must be an object of lists of one length, one for each column"
-            )
-        _bounded(len(lists[0]), len(table), limits, most)
+        if len(lengths) != 1 or -1 in lengths:
+            raise ValueError("`columns` must be an object of lists of one length, at least one")
+        _bounded(len(lists[0]), len(lists), limits, most)
         return _column_of_json, table
     if not isinstance(table, list) or not all(isinstance(row, dict) for row in table):
-        raise Refusal(400, key, "`rows` must be a list of objects, one for each row of the table")
+        raise ValueError("`rows` must be a list of objects, one for each row of the table")
     names = tuple(dict.fromkeys(itertools.chain.from_iterable(table)))
     if not names:
-        raise Refusal(
-            400, "body", "the table has 0 cells: expected at least one row, with cells by name"
-        )
+        raise ValueError("the table has 0 cells: expected at least one row, with cells by name")
     _bounded(len(table), len(names), limits, most)
     return _column_of_json, {name: [row.get(name) for row in table] for name in names}
 
@@ -134,9 +128,7 @@ def _json_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple
 def _column_of_json(name: str, cells: list[Any], fitted: Any) -> np.ndarray:
     """Cells of JSON (n,) as a column of objects."""
     if any(isinstance(cell, (list, dict)) for cell in cells):
-        raise Refusal(
-            400, "body", f"column {name!r} holds nested values, expected one value in each cell"
-        )
+        raise ValueError(f"column {name!r} holds nested values, expected one value in each cell")
     is_of_numbers = fitted is not None and fitted.kind == "continuous"
     if is_of_numbers and {*map(type, cells)} <= {int, float, type(None)}:
         with contextlib.suppress(OverflowError):
@@ -151,21 +143,19 @@ def _check_readable(name: str, column: Any, fitted: Any) -> None:
         return
     cells = [one for one in whole_cells(column).tolist() if one not in (None, "") and one == one]
     if fitted.kind in TIMES:
-        is_read = ~as_seconds(object_cells(cells), fitted.kind)[1]
+        is_read = ~as_seconds(Factored.of(cells), fitted.kind)[1]
     else:
         is_read = np.array([not isinstance(cell, str) for cell in cells], dtype=bool)
     if cells and not is_read.any():
         kind = fitted.kind if fitted.kind in (*TIMES, "boolean") else "number"
-        raise Refusal(
-            400,
-            "body",
+        raise ValueError(
             f"column {name!r} must have some {kind}, as in training, found {cells[0]!r:.80}: send it as "
-            "the model learned it, or leave it out",
+            "the model learned it, or leave it out"
         )
 
 
 def parsed_json(body: bytes, most_brackets: int, most_values: int) -> Any:
-    """The value of a body in JSON whose names differ within each object; `Refusal` where it is none."""
+    """The value of a body in JSON whose names differ within each object; ValueError where it is none."""
     for what, found, most in (
         ("lists and objects", body.count(b"[") + body.count(b"{"), most_brackets),
         ("commas", body.count(b","), most_values),
@@ -177,18 +167,18 @@ def parsed_json(body: bytes, most_brackets: int, most_values: int) -> Any:
             _text(body), object_pairs_hook=distinct_names, parse_constant=_refuse_constant
         )
     except RecursionError:
-        raise Refusal(
-            400, "body", "the body is nested too deeply: expected rows or columns of plain cells"
+        raise ValueError(
+            "the body is nested too deeply: expected rows or columns of plain cells"
         ) from None
-    except ValueError as error:
-        raise Refusal(400, "body", f"the body is not JSON: {error}") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the body is not JSON: {error}") from None
 
 
 def _text(body: bytes) -> str:
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Refusal(400, "body", "the body is not text in UTF-8, expected CSV or JSON") from None
+        raise ValueError("the body is not text in UTF-8, expected CSV or JSON") from None
 
 
 def _refuse_constant(text: str) -> None:

@@ -48,8 +48,14 @@ class Watch:
             warnings.simplefilter("always")
             fresh = Monitor(detector, alpha)
         self.warning = str(said[0].message) if said else None
-        is_kept = self.path is not None and self.path.exists()
-        self.monitor = _known(self.path, detector, alpha) if is_kept else fresh
+        self.monitor = fresh
+        if self.path is not None and self.path.exists():
+            self.monitor = Monitor.load(str(self.path), detector)
+        if self.monitor.alpha != alpha:
+            raise ValueError(
+                f"the monitor in {str(self.path)!r} has `alpha` {self.monitor.alpha:g}, which cannot change "
+                "while it runs: ask for it, or move the file away to begin anew"
+            )
         self.last = _now(self.monitor)
         self.history: list[tuple[int, float, float]] = [_point(self.last)]
         # seconds since 1970, of this process: a file of a state has no times; a reset keeps the last alarm's
@@ -93,17 +99,6 @@ class Watch:
         points = [*history, _point(result)]
         self.history = points if len(points) <= MOST_POINTS else [*points[:-1:2], points[-1]]
         return result
-
-
-def _known(path: pathlib.Path | None, detector: HLDDetector, alpha: float) -> Monitor:
-    """The monitor in a file, if it is the requested one."""
-    monitor = Monitor.load(str(path), detector)
-    if monitor.alpha != alpha:
-        raise ValueError(
-            f"the monitor in {str(path)!r} has `alpha` {monitor.alpha:g}, which cannot change while it "
-            "runs: ask for it, or move the file away to begin anew"
-        )
-    return monitor
 
 
 def _now(monitor: Monitor) -> MonitorResult:

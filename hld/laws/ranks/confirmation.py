@@ -53,44 +53,29 @@ def confirmed(
     held: np.ndarray | None = None,
 ) -> tuple[Any, ...]:
     """For each metric the p-value that the batch's own rows allow; shapes vectors (R, m), squared (q,), held (R,)."""
-    result = []
-    for i, metric in enumerate(metrics):
+    k, N, result = kept.num_rows, kept.num_rows + T, []
+    for metric, norms, fourth, farthest, square in zip(
+        metrics, kept.norms, kept.fourth, kept.farthest, squared, strict=True
+    ):
         mapped = metric.apply(vectors)
-        value = pooled_pvalue(kept.num_rows, kept.norms[i], kept.fourth[i], mapped, squared[i], T)
-        if len(vectors) == T <= kept.num_rows:
-            odd = odd_rows_pvalue(
-                kept.num_rows, kept.norms[i], kept.fourth[i], kept.farthest[i], mapped, held
-            )
-            value = max(value, odd)
+        center = mapped.mean(axis=0)
+        own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
+        batch = float(np.linalg.norm(center)), square, T
+        own_norms = sample_norms(mapped - center)
+        value = float(widest_tail(*pooled_law(k, norms, fourth, own_norms, own, batch)))
+        if len(vectors) == T <= k:
+            value = max(value, odd_rows_pvalue(k, norms, fourth, farthest, mapped, held))
         result.append(value)
     return tuple(result)
-
-
-def pooled_pvalue(
-    k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, squared: float, T: int
-) -> float:
-    """The pooled p-value of one metric; shapes norms (3,), mapped (R, l)."""
-    N, center = k + T, mapped.mean(axis=0)
-    own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
-    distance = float(np.linalg.norm(center))
-    own_norms = sample_norms(mapped - center)
-    return float(pooled_of_norms(k, norms, fourth, own_norms, own, (distance, squared, T)))
-
-
-def pooled_of_norms(
-    k: int, norms: np.ndarray, fourth: float, own_norms: Any, own: Any, batch: tuple[Any, ...]
-) -> Any:
-    """The pooled p-value of one metric, from sums over the rows of the batch.
-
-    Shapes: norms, own_norms (3,), batch (float, float, int).
-    """
-    return widest_tail(*pooled_law(k, norms, fourth, own_norms, own, batch))
 
 
 def pooled_law(
     k: float, norms: Any, fourth: Any, own_norms: Any, own: Any, batch: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Trace, Frobenius norm and largest eigenvalue of all rows, what is compared with their law, and its stretch."""
+    """What `widest_tail` takes: the norms of all rows, what is compared with their law, and its stretch.
+
+    From sums over the rows of the batch; shapes norms, own_norms (3,), batch (float, float, int).
+    """
     distance, squared, T = batch
     N, square = k + T, distance * distance
     trace, frobenius, largest = (
@@ -171,11 +156,8 @@ def least_pvalue(k: int, T: int) -> float:
     alike = (
         (k - 1) / k
     ) ** 2  # the fourth power of rows that are all as far from their mean, whose tails are lightest
-    pooled = float(
-        pooled_of_norms(
-            k, np.ones(3), alike, np.zeros(3), (share * far) ** 4, (far, far**2, T)
-        ).min()
-    )
+    law = pooled_law(k, np.ones(3), alike, np.zeros(3), (share * far) ** 4, (far, far**2, T))
+    pooled = float(widest_tail(*law).min())
     log_ways = math.lgamma(k + T + 1) - math.lgamma(k + 1) - math.lgamma(T + 1)
     ways = math.exp(-log_ways) if min(k, MOST_VECTORS) >= T else 0.0
     return max(pooled, ways)

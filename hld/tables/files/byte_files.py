@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hld.tables.files.dialect import SNIFFED, ReadOptions
+from hld.tables.shown_names import listed
 
 BLOCK = 2**20  # bytes that are read at a time
 FORMS = {
@@ -37,9 +38,8 @@ def form_of(path: str, options: ReadOptions) -> str:
     stem, ending = os.path.splitext(str(path).lower())
     if ending == ".zip" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            stem = "".join(one.filename.lower() for one in _files_of(archive)[:1])
-    if ending in COMPRESSED:
-        ending = os.path.splitext(stem)[1]
+            stem = "".join(_names_in(archive)[:1]).lower()
+    ending = os.path.splitext(stem)[1] if ending in COMPRESSED else ending
     return options.form or FORMS.get(ending, "csv")
 
 
@@ -100,9 +100,9 @@ def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
 
 def _unpacked(archive: zipfile.ZipFile, path: str) -> Any:
     """The only file of a ZIP archive, open; ValueError if there is another number of them, or it cannot be read."""
-    found = _files_of(archive)
+    found = _names_in(archive)
     if len(found) != 1:
-        some = f" ({', '.join(repr(one.filename) for one in found[:5])})" if found else ""
+        some = f" ({listed(found, 5)})" if found else ""
         raise ValueError(f"{called(path)} must hold one file, found {len(found)}{some}: unpack it")
     try:
         return archive.open(found[0])
@@ -110,12 +110,12 @@ def _unpacked(archive: zipfile.ZipFile, path: str) -> Any:
         raise ValueError(f"{called(path)} cannot be unpacked: {error}") from None
 
 
-def _files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def _names_in(archive: zipfile.ZipFile) -> list[str]:
     """The files of an archive, without folders and what a Mac adds to them."""
     return [
-        one
-        for one in archive.infolist()
-        if not one.is_dir() and not one.filename.startswith("__MACOSX/")
+        name
+        for name in archive.namelist()
+        if not name.startswith("__MACOSX/") and not name.endswith("/")
     ]
 
 

@@ -16,13 +16,12 @@ import csv
 import io
 import itertools
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hld.tables.forms import is_row_index
-from hld.tables.shown_names import in_one_line, listed
+from hld.tables.cells import is_row_index
+from hld.tables.shown_names import listed
 from hld.tables.times import TIMES
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -31,20 +30,19 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 OTHER = "or another encoding (--encoding latin-1 or utf-16-le, for example)"
 # first bytes of files that are no text
 MAGIC = {
-    b"PAR1": "a Parquet file: read it as such (--format parquet)",
-    b"ARROW1": "an Arrow file: write it as Parquet",
-    b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file",
+    rb"PAR1": "a Parquet file: read it as such (--format parquet)",
+    rb"ARROW1": "an Arrow file: write it as Parquet",
+    rb"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file",
+    # how a list of objects, or an object, begins
+    rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"": "JSON: read it as such (--format json, or "
+    "jsonl with one object on each line)",
 }
-JSON = re.compile(
-    rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\""
-)  # how a list of objects, or an object, begins
 SEP_LINE = re.compile(
     r"\"?sep=.\"?[\r\n]", re.IGNORECASE
 )  # which tells a spreadsheet the separator
-NUMBER, COMMA, POINT = (
-    re.compile(rf"[+-]?{digits}([eE][+-]?\d+)?", re.ASCII)
-    for digits in (r"(\d+([.,]\d*)?|[.,]\d+)", r"\d*,\d+", r"\d*\.\d+")
-)
+NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
+# of numbers with digits behind them
+MARKS = {mark: re.compile(rf"[+-]?\d*[{mark}]\d+([eE][+-]?\d+)?", re.ASCII) for mark in (".", ",")}
 SHOWN_ROWS = 50  # by which the separator and the header are judged
 # what is missing in a text file, beside empty cells
 NA_VALUES = (
@@ -116,14 +114,14 @@ class ReadOptions:
         return found if self.columns is None else [name for name in found if name in self.columns]
 
 
-def _written(text: str) -> list[Any]:
-    """A text and, if it is a whole number, the forms of that."""
-    try:
+def _written(text: str) -> list[str]:
+    """A text and, if it is a number, the forms of that."""
+    with contextlib.suppress(ValueError):
         number = float(text)
-    except ValueError:
-        return [text]
-    whole = [str(int(number)), f"{int(number)}.0"] if number.is_integer() else [repr(number)]
-    return list(dict.fromkeys([text, *whole]))
+        return (
+            [text, f"{number:.0f}", repr(number)] if number.is_integer() else [text, repr(number)]
+        )
+    return [text]
 
 
 @dataclass(frozen=True)
@@ -165,15 +163,6 @@ def find_dialect(
     has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
     if options.has_header:
         _check_header(first, shown, called)
-        # a first column without a name has row numbers
-        v = first.index("", 1) if first[0] and "" in first[1:] else 0
-        if v and any(len(row) > v and row[v].strip() for row in shown):
-            warnings.warn(
-                f"{called} has a column without a name behind {in_one_line(first[v - 1])!r}, which is not "
-                "read: give it a name, or remove it",
-                UserWarning,
-                stacklevel=4,
-            )
         names = tuple(map(str.strip, first) if has_blanks else first)
     else:
         names = tuple(f"x{v}" for v in range(len(first)))
@@ -195,18 +184,18 @@ def mark_of_rows(
 
     Such are the columns that are `fitted` as numbers, or, where nothing is known, those all of whose cells are numbers.
     """
-    holes, mark = {*options.missing_texts}, None
+    holes, marks = {*options.missing_texts}, set[str]()
     full = [row for row in rows if len(row) == len(names)]
     for name, column in zip(names, zip(*full, strict=True), strict=False):
-        if fitted is not None and not _is_of_numbers(fitted.get(name)):
-            continue
         cells = {cell.strip() for cell in {*column} - holes}
-        if any(map(POINT.fullmatch, cells)):
-            return "."
-        are_numbers = fitted is not None or all(map(NUMBER.fullmatch, cells))
-        if are_numbers and any(map(COMMA.fullmatch, cells)):
-            mark = ","
-    return mark
+        are_numbers = (
+            all(map(NUMBER.fullmatch, cells))
+            if fitted is None
+            else _is_of_numbers(fitted.get(name))
+        )
+        if are_numbers:
+            marks |= {mark for mark, one in MARKS.items() if any(map(one.fullmatch, cells))}
+    return next((mark for mark in MARKS if mark in marks), None)
 
 
 def _is_of_numbers(fitted: Any) -> bool:
@@ -228,16 +217,16 @@ def encoding_of(head: bytes, encoding: str) -> str:
 
 def _text(head: bytes, encoding: str, called: str) -> str:
     """The first lines as text, the last one left out where it may be cut."""
-    known = next((form for mark, form in MAGIC.items() if head.startswith(mark)), None)
-    if known is None and JSON.match(head):
-        known = "JSON: read it as such (--format json, or jsonl with one object on each line)"
-    if known is not None:
-        raise ValueError(f"{called} is {known}")
+    for mark, form in MAGIC.items():
+        if re.match(mark, head):
+            raise ValueError(f"{called} is {form}")
     is_whole = len(head) < SNIFFED
     try:
-        text = _decoded(head, encoding, is_whole)
+        "a".encode(encoding)  # LookupError for codecs that are none of text, such as rot13
+        text = codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole)
     except (UnicodeDecodeError, LookupError) as error:
         raise not_text(called, encoding, error) from None
+    text = text.removeprefix("\ufeff")
     text = text if is_whole else text[: text.rfind("\n") + 1] or text
     if "\0" in text:
         raise ValueError(f"{called} holds NUL characters, expected a CSV file, {OTHER}")
@@ -255,14 +244,6 @@ def not_text(called: str, encoding: str, error: Exception | None = None) -> Valu
     """The error for a file that is not text in an encoding."""
     what = f"readable: {error}" if isinstance(error, LookupError) else f"text in {encoding.upper()}"
     return ValueError(f"{called} is not {what}, expected a CSV file, {OTHER}")
-
-
-def _decoded(head: bytes, encoding: str, is_whole: bool) -> str:
-    """The first bytes as text, without a mark; a character that is cut at their end is left out."""
-    "a".encode(encoding)  # LookupError for codecs that are none of text, such as rot13
-    return (
-        codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole).removeprefix("\ufeff")
-    )
 
 
 def _rows(text: str, separator: str, most: int | None) -> list[list[str]]:
@@ -292,20 +273,21 @@ def _check_header(names: list[str], rows: list[list[str]], called: str) -> None:
     A name looks like a cell if it stands in the column beneath it, too, or is a number; but names that count, such as
     years, are names.
     """
-    repeated = [name for name, count in collections.Counter(names).items() if count > 1]
     numbers = [name.strip() for name in names if NUMBER.fullmatch(name.strip())]
-    is_counting = all(map(str.isdecimal, numbers)) and numbers == sorted({*numbers}, key=int)
+    if all(map(str.isdecimal, numbers)) and numbers == sorted({*numbers}, key=int):
+        numbers = []  # they count
     full = [row for row in rows if len(row) == len(names)]
-    like_cells = 0
-    for v, name in enumerate(names):
-        is_number = name.strip() in numbers and not is_counting
-        like_cells += bool(name) and (is_number or name in {row[v] for row in full})
-    if 2 * like_cells > len(names):
+    like_cells = [
+        name
+        for v, name in enumerate(names)
+        if name and (name.strip() in numbers or name in {row[v] for row in full})
+    ]
+    if 2 * len(like_cells) > len(names):
         raise ValueError(
             f"{called} has a first row that looks like the others ({listed(names, 5, is_quoted=False)}), "
             "expected names of columns: say that it has no header (--no-header), or give it one"
         )
-    if repeated:
+    if repeated := [name for name, count in collections.Counter(names).items() if count > 1]:
         raise ValueError(
             f"{called} has more than one column named {listed(repeated)}, expected distinct "
             "names: rename them"

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from hld.tables.cells import arrow_column
 from hld.tables.factored import Factored, object_cells
 from hld.tables.files.dialect import Dialect, ReadOptions
-from hld.tables.forms import arrow_column, numbers_of
 from hld.tables.schemas.columns import BINNED
-from hld.tables.schemas.rare_levels import digest_set, is_rare
 from hld.tables.times import TIMES, text_kind, times_of_texts
 
 # in the digits 0 to 9; longer whole numbers are identifiers, or infinite as doubles
@@ -50,17 +49,29 @@ def _typed(cells: Any, decimal: str) -> Any:
         with contextlib.suppress(pyarrow.ArrowInvalid):
             return arrow_column(trimmed.cast(pyarrow.int64()))
         return arrow_column(cells)  # beyond 64 bits: identifiers
-    numbers = _doubles(trimmed, decimal)
-    if numbers is not None:
-        return numbers
-    if (dates := _dates(cells)) is not None:
-        return dates
+    for kind in ("continuous", "date"):
+        if (parsed := _parsed(cells, kind, decimal)) is not None:
+            return parsed
     found = arrow_column(cells)
     texts = found.levels.tolist()
-    kind = "boolean" if WORDS.keys() >= {*texts} else text_kind(texts)
-    values = found.levels if kind is None else read_texts(texts, kind, decimal)
-    is_read = not any(isinstance(value, str) for value in values)  # not so on a 30th of February
-    return Factored(found.codes, values) if is_read else found
+    kind = "boolean" if WORDS.keys() >= {*texts} else text_kind(texts) or ""
+    return Factored(found.codes, read_texts(texts, kind, decimal)) if kind else found
+
+
+def _parsed(cells: Any, kind: str, decimal: str) -> Any:
+    """An Arrow column of texts as doubles (N,), or dates without a zone, where Arrow reads all cells so; else None."""
+    import pyarrow
+    import pyarrow.compute
+
+    if kind == "continuous":
+        cells = pyarrow.compute.utf8_trim_whitespace(cells)
+        if decimal != ".":
+            if pyarrow.compute.any(pyarrow.compute.match_substring(cells, ".")).as_py():
+                return None
+            cells = pyarrow.compute.replace_substring(cells, decimal, ".")
+    with contextlib.suppress(pyarrow.ArrowInvalid):
+        return arrow_column(cells.cast("float64" if kind == "continuous" else "timestamp[us]"))
+    return None
 
 
 def read_texts(texts: list[str], kind: str, decimal: str) -> np.ndarray:
@@ -90,55 +101,24 @@ def as_fitted(
     stated: Collection[str] = (),
 ) -> Any:
     """Text cells (N,), by number or of Arrow, as what their column was fitted to; None for a column that was not."""
+    kind = getattr(fitted, "kind", "")
     if not isinstance(column, Factored):
-        parsed = _parsed(column, getattr(fitted, "kind", ""), decimal, missing)
-        if parsed is not None:
-            return parsed
+        if kind in ("continuous", "date"):
+            parsed = _parsed(_without(column, missing), kind, decimal)
+            if parsed is not None:
+                return parsed
         column = arrow_column(column)
-    cells = _with_holes(column, fitted, {*missing}, {*stated})
-    if fitted is None:
-        return cells
-    if fitted.kind != "categorical":
-        return Factored(cells.codes, read_texts(cells.levels.tolist(), fitted.kind, decimal))
-    return Factored(cells.codes, _levels(cells.levels.tolist(), fitted.levels, decimal))
-
-
-def _parsed(column: Any, kind: str, decimal: str, missing: Collection[str]) -> Any:
-    """An Arrow column of texts as doubles (N,) or dates where Arrow reads all its cells so; None where it does not."""
-    import pyarrow.compute
-
-    if kind == "continuous":
-        return _doubles(pyarrow.compute.utf8_trim_whitespace(_without(column, missing)), decimal)
-    return _dates(_without(column, missing)) if kind == "date" else None
-
-
-def _dates(cells: Any) -> Any:
-    """An Arrow column of texts as dates (N,), None where some cell is no date of ISO 8601 without a zone."""
-    import pyarrow
-
-    with contextlib.suppress(pyarrow.ArrowInvalid):
-        return arrow_column(cells.cast(pyarrow.timestamp("us")))
-    return None
-
-
-def _levels(texts: list[str], levels: tuple[Any, ...], decimal: str) -> np.ndarray:
-    """Texts (n,) as values of a categorical column: as its levels are, numbers if all of these are."""
-    if levels and not any(isinstance(level, str) for level in levels):
-        return read_texts(texts, "integer", decimal)
-    known = {str(level): level for level in levels}
-    return object_cells([known.get(text, text) for text in texts])
-
-
-def _with_holes(cells: Factored, fitted: Any, missing: set[str], stated: set[str]) -> Factored:
-    """Text cells of which some texts are missing: those of `stated`, and of `missing` unless they are levels."""
-    texts = cells.levels.tolist()
-    if fitted is not None and fitted.kind not in BINNED:  # rare ones are levels, too
-        rare = digest_set(fitted.rare)
-        missing = {
-            text for text in missing if text not in fitted.levels and not is_rare(text, rare)
-        }
-    holes = np.array([text in missing or text in stated for text in texts], dtype=bool)
-    return cells if not holes.any() else cells.without(holes)
+    texts, levels, holes = column.levels.tolist(), getattr(fitted, "levels", ()), {*missing}
+    if kind and kind not in BINNED:  # rare ones are levels, too
+        holes = {text for text in holes if text not in levels and not fitted.is_rare(text)}
+    holes |= {*stated}
+    codes = column.without(np.array([text in holes for text in texts], dtype=bool)).codes
+    if not kind:
+        return Factored(codes, column.levels)
+    if kind == "categorical" and not (levels and all(not isinstance(x, str) for x in levels)):
+        known = {str(level): level for level in levels}
+        return Factored(codes, object_cells([known.get(text, text) for text in texts]))
+    return Factored(codes, read_texts(texts, kind, decimal))
 
 
 def _without(cells: Any, texts: Collection[str]) -> Any:
@@ -151,20 +131,6 @@ def _without(cells: Any, texts: Collection[str]) -> Any:
     buffers = map(pyarrow.py_buffer, (ends, b"".join(held)))
     is_hole = pyarrow.compute.is_in(cells, pyarrow.StringArray.from_buffers(len(held), *buffers))
     return pyarrow.compute.if_else(is_hole, pyarrow.nulls(1, pyarrow.string())[0], cells)
-
-
-def _doubles(cells: Any, decimal: str) -> np.ndarray | None:
-    """An Arrow column of texts as doubles (N,), None where some cell is no number."""
-    import pyarrow
-    import pyarrow.compute
-
-    if decimal != ".":
-        if pyarrow.compute.any(pyarrow.compute.match_substring(cells, ".")).as_py():
-            return None
-        cells = pyarrow.compute.replace_substring(cells, decimal, ".")
-    with contextlib.suppress(pyarrow.ArrowInvalid):
-        return numbers_of(cells.cast(pyarrow.float64()))
-    return None
 
 
 def text_rows(

@@ -15,7 +15,7 @@ A column is one of two things.
 
 Dates, durations and times of day are cut like numbers: they are numbers of seconds (`hld.tables.times`).
 
-What happens to a value that training did not show is the column's policy `unseen`: "keep", as described above;
+What happens to a value that training did not show is the column's `policy`: "keep", as described above;
 "missing", it counts as missing; "refuse", an error.
 
 Whole numbers are levels if they are few, at most M: no more than B, or on average in four rows each.  With fewer rows a
@@ -51,17 +51,56 @@ itself would then fall now into one bin and now into the other, with all the row
 Infinite values (a ratio whose denominator is 0) lie in the outermost bins, beyond the range of training.
 
 Every bin holds training values.  The edges depend on the values and their counts only, not on the order of the rows.
+
+Rare levels are recognised by a digest, so that they are not taken for unseen levels.
+
+A categorical column keeps its most frequent levels; the rare ones share one category, and levels that training did
+not have another.  To distinguish the two later the rare levels must be known, but they may be many and long, or
+names that nobody wants to find in a model file.  So only eight bytes of a hash of each are kept: that R of them
+contain the hash of an unseen level has probability R / 2^64, less than 4e-15.  If there are more than 2^16 rare levels,
+the less frequent are not kept, and count as unseen.
+
+Numbers that have lost digits on their way: the same number in eight bytes and in four.
+
+A table that was learned from a file of text holds 0.1, and a batch from a feature store the same number in four bytes,
+0.10000000149...; by the last digit it would be a level that was never seen, or, where 0.1 is the largest value, one
+beyond the training range.  So a level, an edge and the ends of a range are taken with all numbers that rounding to
+four bytes, there or here, can have made of them,
+
+    |x - v| <= 2^-23 |v|,
+
+which is twice the largest rounding error; where that of two numbers would overlap, each has its side of the middle.
+Whole numbers are exact in four bytes up to 2^24, and are taken as they are.
+
+**Step functions.**  Whatever a column of numbers does (look its levels up, or cut the line into bins), the category of
+x is a function of x that is constant between finitely many breaks :math:`b_0 \le b_1 \le \dots`:
+
+.. math:: c(x) = s_{p(x)}, \qquad p(x) = \#\{i : b_i \le x\}.
+
+* Bins with edges :math:`e_1 < \dots < e_E` seen on [low, high]: breaks low, :math:`e_1, \dots, e_E`, high+
+  and slots 0, 0, 1, ..., E, E. The first and the last slot are the values beyond the training range.
+* Levels :math:`v_0 < v_1 < \dots`: breaks :math:`v_0, v_0^+, v_1, v_1^+, \dots` and slots n, 0, n, 1, ..., n:
+  between two levels lies nothing but the unseen level n.
+
+Here v+ is the next double after v. NaN sorts after every number, so one more break at NaN gives missing values a slot
+of their own (-1) and no test for them is needed. A column then costs one search and two gathers.
+
+Integers are compared as doubles. Beyond 2^53 distinct integers share a double, so levels as large as that have no
+step function and are looked up as Python numbers instead.
 """
 
 import contextlib
+import functools
+import hashlib
 import math
 import reprlib
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,10 +109,10 @@ from hld.tables.cells import (
     NUMERIC,
     distinct_numbers,
     distinct_values,
+    level_order,
     not_a_number,
     reads_as_number,
 )
-from hld.tables.schemas.rare_levels import MOST_RARE, SIZE, digests_of, spans
 from hld.tables.shown_names import listed
 from hld.tables.times import (
     TIMES,
@@ -84,13 +123,32 @@ from hld.tables.times import (
 )
 from pcircuit.arguments import check_integers
 
+BINNED = ("continuous", *TIMES)
+UNSEEN = ("keep", "missing", "refuse")  # what is done with values that training did not show
 FEWEST = 8  # rows on average of the bins beside atoms
 OFF_ATOM = 1e-3  # of the gap beside an atom
-MOST_ROUNDED, MOST_DIGITS = (
-    1e300,
-    330,
-)  # numbers beyond the one are not rounded, none has more decimals than the other
+# numbers beyond the one are not rounded, none has more decimals than the other
+MOST_ROUNDED, MOST_DIGITS = 1e300, 330
 SINGLE = 2.0**-22  # relative: at least this far from an atom, four units of a number of four bytes
+ROUNDING = 2.0**-23  # relative
+EXACT = 2.0**24  # up to which four bytes hold every whole number
+SMALLEST, LARGEST = 2.0**-126, 2.0**127  # magnitudes between which they round by no more than that
+WHOLE = 2**53  # below this magnitude every integer is a double
+FEW, MANY = 32, 2_000  # breaks of a step function, and numbers, for which comparing is faster
+SIZE = 8  # bytes of a digest
+MOST_RARE = 2**16  # levels whose digests are kept
+ROWS_PER_LEVEL = 4  # of whole numbers that are levels: with fewer, bins find a drift twice as often
+UNITS = 6.0  # of normal scores in the range of training
+# marks of cells: a value that training did not show, a cell of another type than its column; and from the bit `FAR` on
+# k, where a number lies up to 2^(k - 2) units beyond the range of training (`BinColumn.ends`), 0 where it does not
+NEW, ODD, FAR = 1, 2, 2
+_SHOWN = 8  # levels or edges that a line of description lists
+_LEVEL_TYPES = {
+    "boolean": (bool,),
+    "integer": (int,),
+    "constant": (bool, int, float),
+    "categorical": (bool, int, float, str),
+}
 
 
 def bin_edges(
@@ -182,29 +240,80 @@ def mark_texts(marks: Iterable[float], digits: int) -> list[str]:
     return [f"{float(text):.0f}" if "e+" in text and abs(x) < 1e7 else text for text, x in plain]
 
 
-BINNED = ("continuous", *TIMES)
-UNSEEN = ("keep", "missing", "refuse")  # what is done with values that training did not show
+def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
+    """For each of n numbers the smallest and the largest one that is taken for it."""
+    values = np.array(numbers, dtype=np.float64)
+    order = np.argsort(values)
+    x = values[order]
+    is_exact = np.array([isinstance(numbers[i], int) for i in order], dtype=bool)
+    is_exact |= (np.abs(x) <= EXACT) & (x == np.floor(x))
+    far = np.where(is_exact, 0.0, ROUNDING * np.abs(x))
+    with np.errstate(over="ignore"):
+        ends = np.clip([x - far, x + far], -sys.float_info.max, sys.float_info.max)
+    middle = x[:-1] / 2 + x[1:] / 2
+    middle = np.where(middle > x[:-1], middle, x[1:])  # no double lies between neighbouring ones
+    ends[0, 1:] = np.maximum(ends[0, 1:], middle)
+    ends[1, :-1] = np.minimum(ends[1, :-1], np.nextafter(middle, -np.inf))
+    return [(first, last) for first, last in ends[:, np.argsort(order)].T.tolist()]
 
-_LEVEL_TYPES = {
-    "boolean": (bool,),
-    "integer": (int,),
-    "constant": (bool, int, float),
-    "categorical": (bool, int, float, str),
-}
-ROWS_PER_LEVEL = 4  # of whole numbers that are levels: with fewer, bins find a drift twice as often
-UNITS = 6.0  # of normal scores in the range of training
-_SHOWN = 8  # levels or edges that a line of description lists
+
+def in_four_bytes(number: float) -> float:
+    """What four bytes make of a number that is not whole; the number itself where they hold none like it."""
+    if number.is_integer() or not SMALLEST <= abs(number) <= LARGEST:
+        return number
+    return float(np.float32(number))
+
+
+def digest(level: Any) -> bytes:
+    """Digest of a plain value; values that are equal, or equal in four bytes, have the same."""
+    if isinstance(level, str):
+        text = f"text {level}"
+    elif isinstance(level, float) and not level.is_integer():
+        text = f"number {in_four_bytes(level).hex()}"
+    else:
+        text = f"number {int(level)}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+
+
+def digests_of(levels: Iterable[Any]) -> bytes:
+    """The digests of levels, in ascending order, one after the other."""
+    return b"".join(sorted({digest(level) for level in levels}))
+
+
+class Steps(NamedTuple):
+    """A step function: breaks (n,), and the code and the mark (n + 1,) of what lies between two."""
+
+    breaks: np.ndarray
+    codes: np.ndarray
+    marks: np.ndarray
+
+    @classmethod
+    def of(cls, breaks: list[float], codes: list[int], marks: list[int]) -> "Steps":
+        """Steps from lists, with one more for missing values."""
+        codes, marks = [*codes, -1], [*marks, 0]
+        return cls(
+            np.array([*breaks, math.nan]), np.array(codes, np.int32), np.array(marks, np.uint8)
+        )
+
+    def places(self, numbers: np.ndarray) -> np.ndarray:
+        """(N,) how many breaks are no larger than each number: p(x)."""
+        if len(self.breaks) > FEW or len(numbers) < MANY:
+            return self.breaks.searchsorted(numbers, side="right")
+        found, numbers = np.zeros(len(numbers), np.uint8), np.ascontiguousarray(numbers, np.float64)
+        for mark in self.breaks[:-1].tolist():
+            found += ~(numbers < mark)
+        return found + np.isnan(numbers)
 
 
 @dataclass(frozen=True)
 class LevelColumn:
-    """A column of levels; `rare`: digests of the training levels that share a category (`schemas.rare_levels`)."""
+    """A column of levels; `rare`: digests of the training levels that share a category ."""
 
     name: str
     kind: str
     levels: tuple[Any, ...]
     rare: bytes = b""
-    unseen: str = "keep"
+    policy: str = "keep"
 
     def __post_init__(self) -> None:
         levels, kind = self.levels, self.kind
@@ -215,13 +324,45 @@ class LevelColumn:
                 f"column {self.name!r} has the levels {listed(levels, _SHOWN)}, expected different ones of kind "
                 f"{kind}, {'one' if kind == 'constant' else 'at least one'}"
             )
-        digests = [self.rare[i : i + SIZE] for i in range(0, len(self.rare), SIZE)]
-        are_whole = all(len(one) == SIZE for one in digests)
-        if not are_whole or digests != sorted({*digests}) or (digests and kind != "categorical"):
+        digests = b"".join(sorted(self.digests))
+        is_whole = len(self.rare) % SIZE == 0
+        if not is_whole or digests != self.rare or (digests and kind != "categorical"):
             raise ValueError(
                 f"column {self.name!r} has impossible digests of rare levels, expected distinct ones of {SIZE} bytes "
                 f"in ascending order, in a categorical column"
             )
+
+    @functools.cached_property
+    def digests(self) -> frozenset[bytes]:
+        """The single digests of rare levels."""
+        return frozenset(self.rare[i : i + SIZE] for i in range(0, len(self.rare), SIZE))
+
+    def is_rare(self, value: Any) -> bool:
+        """Whether a plain value is one of the rare levels."""
+        return bool(self.rare) and digest(value) in self.digests
+
+    @functools.cached_property
+    def categories(self) -> dict[Any, int]:
+        """Category of each level, and of what four bytes make of it."""
+        levels = {level: code for code, level in enumerate(self.levels)}
+        return {
+            in_four_bytes(one): code for one, code in levels.items() if isinstance(one, float)
+        } | levels
+
+    @functools.cached_property
+    def steps(self) -> Steps | None:
+        """The step function; None where doubles cannot tell the levels."""
+        if self.rare or any(isinstance(one, str) or abs(one) >= WHOLE for one in self.levels):
+            return None
+        unseen, taken = len(self.levels), spans(self.levels)
+        breaks, codes, marks = [], [unseen], [NEW]
+        # levels of mixed types are kept by type name first; the breaks have to ascend by value
+        for code in sorted(range(unseen), key=self.levels.__getitem__):
+            first, end = taken[code]
+            breaks += [first, math.nextafter(end, math.inf)]
+            codes += [code, unseen]
+            marks += [0, NEW]
+        return Steps.of(breaks, codes, marks)
 
     @property
     def num_categories(self) -> int:
@@ -251,7 +392,8 @@ class BinColumn:
     low: float
     high: float
     kind: str = "continuous"
-    unseen: str = "keep"
+    policy: str = "keep"
+    rare = b""
 
     def __post_init__(self) -> None:
         marks = (self.low, *self.edges, self.high)
@@ -259,6 +401,14 @@ class BinColumn:
             raise ValueError(
                 f"column {self.name!r} has impossible bins, expected low < first edge < ... < last edge <= high"
             )
+
+    @functools.cached_property
+    def steps(self) -> Steps:
+        """The step function."""
+        last, (*starts, high) = len(self.edges), self.marks
+        marks = [NEW, *[0] * (last + 1), NEW]
+        breaks = [*starts, math.nextafter(high, math.inf)]
+        return Steps.of(breaks, [0, *range(last + 1), last], marks)
 
     @property
     def num_categories(self) -> int:
@@ -315,7 +465,7 @@ def fit_column(
     """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values."""
     times = None if role == "categorical" else time_kind(values)
     if times is not None:
-        column = time_column(name, values, times, num_bins)
+        column = column_of_kind(name, values, times, num_bins, max_categories)
         # a single time is a level, so that any other one is seen to be new
         if column.low < column.high:
             return column
@@ -329,12 +479,7 @@ def fit_column(
     else:
         distinct, counts = distinct_values(values, name)
     types = set(map(type, distinct))
-    if role == "continuous" and str in types:
-        texts = [value for value in distinct if isinstance(value, str)]
-        raise not_a_number(
-            next((text for text in texts if not reads_as_number(text)), texts[0]), name
-        )
-    if role == "categorical" or str in types or (role is None and not distinct):
+    if role == "categorical" or (role is None and (str in types or not distinct)):
         return _most_frequent(name, distinct, counts, max_categories)
     if role is None and types == {bool}:
         return LevelColumn(name, "boolean", tuple(distinct))
@@ -342,17 +487,47 @@ def fit_column(
     are_levels = is_few and len(distinct) <= max_categories and role is None
     if are_levels and all(not isinstance(one, float) or one.is_integer() for one in distinct):
         return LevelColumn(name, "integer", tuple(sorted(map(int, distinct))))
-    if len(distinct) == 1 and math.isfinite(distinct[0]):
+    if len(distinct) == 1 and str not in types and math.isfinite(distinct[0]):
         # A single bin would hold every number; as a level, any other number is seen to be new.
         return LevelColumn(name, "constant", tuple(distinct))
     return _quantile_bins(name, distinct, counts, num_bins)
 
 
-def time_column(name: str, values: Any, kind: str, num_bins: int) -> BinColumn:
-    """The column for times (N,)."""
-    seconds = as_seconds(values, kind)[0]
-    distinct, counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)
-    return _quantile_bins(name, distinct, counts, num_bins, kind)
+def column_of_kind(name: str, values: Any, kind: str, num_bins: int, max_categories: int) -> Any:
+    """The column of a given kind with the levels or edges of values (N,); ValueError where they have none."""
+    if kind in TIMES:
+        distinct, counts = distinct_numbers(as_seconds(values, kind)[0])
+        return _quantile_bins(name, distinct, counts, num_bins, kind)
+    is_array = kind == "continuous" and values.dtype.kind in NUMERIC
+    levels: Any
+    levels, counts = distinct_numbers(values) if is_array else distinct_values(values, name)
+    if kind == "continuous":
+        if len(levels) == 1:
+            raise ValueError(
+                f"`table` column {name!r} holds one number, expected several to cut into bins: "
+                "correct its kind, or convert the column"
+            )
+        return _quantile_bins(name, levels, counts, num_bins)
+    if kind == "categorical":
+        return _most_frequent(name, levels, counts, max_categories)
+    if kind == "integer":  # what is none stays as it is, and is named
+        levels = [int(one) if one == one // 1 else one for one in levels if one != ""]
+    return LevelColumn(name, kind, tuple(sorted(levels, key=level_order)))
+
+
+def narrowed_column(
+    column: BinColumn | LevelColumn, values: ArrayLike, *, num_bins: int, max_categories: int
+) -> Any:
+    """A column of the same kind with the levels or edges of some of its values; itself if these are too few.
+
+    Shapes: values (n,).
+    """
+    try:
+        found = column_of_kind(column.name, values, column.kind, num_bins, max_categories)
+    except ValueError:  # nothing to cut at, no level
+        return column
+    is_enough = found.low < found.high if column.kind in BINNED else found.levels
+    return found if is_enough else column
 
 
 def check_rows(rows: ArrayLike | None, num_rows: int) -> np.ndarray | None:
@@ -367,30 +542,6 @@ def check_rows(rows: ArrayLike | None, num_rows: int) -> np.ndarray | None:
     return checked
 
 
-def narrowed_column(
-    column: BinColumn | LevelColumn, values: ArrayLike, *, num_bins: int, max_categories: int
-) -> Any:
-    """A column of the same kind with the levels or edges of some of its values; itself if these are all missing.
-
-    Shapes: values (n,).
-    """
-    if column.kind == "integer":
-        levels = distinct_values(values, column.name)[0]
-        return (
-            LevelColumn(column.name, "integer", tuple(sorted(map(int, levels))))
-            if levels
-            else column
-        )
-    role = {"boolean": None, "constant": None, "categorical": "categorical"}
-    sizes = {"num_bins": num_bins, "max_categories": max_categories}
-    try:
-        found = fit_column(column.name, values, role.get(column.kind, "continuous"), **sizes)
-    except (TypeError, ValueError):  # no finite number to cut at, a single date
-        return column
-    empty = isinstance(found, LevelColumn) and found.kind == "categorical" and not found.levels
-    return column if empty or (column.kind in BINNED and found.kind != column.kind) else found
-
-
 def _most_frequent(
     name: str, levels: list[str], counts: np.ndarray, max_categories: int
 ) -> LevelColumn:
@@ -398,23 +549,20 @@ def _most_frequent(
     if len(levels) <= max_categories:
         return LevelColumn(name, "categorical", tuple(levels))
     # A stable sort keeps the order of the levels among equal counts.
-    ranked = np.argsort(-counts, kind="stable")
-    kept, rare = (
-        np.sort(ranked[: max_categories - 1]),
-        ranked[max_categories - 1 : max_categories - 1 + MOST_RARE],
-    )
-    return LevelColumn(
-        name,
-        "categorical",
-        tuple(levels[i] for i in kept),
-        rare=digests_of(levels[i] for i in rare),
-    )
+    ranked = np.argsort(-counts, kind="stable").tolist()
+    kept, rare = sorted(ranked[: max_categories - 1]), ranked[max_categories - 1 :][:MOST_RARE]
+    digests = digests_of(levels[i] for i in rare)
+    return LevelColumn(name, "categorical", tuple(levels[i] for i in kept), rare=digests)
 
 
 def _quantile_bins(
     name: str, distinct: Any, counts: np.ndarray, num_bins: int, kind: str = "continuous"
 ) -> BinColumn:
     """Binned column of the finite values."""
+    texts = [one for one in distinct if isinstance(one, str)] if isinstance(distinct, list) else []
+    if texts:
+        odd = next((text for text in texts if not reads_as_number(text)), texts[0])
+        raise not_a_number(odd, name)
     number = np.asarray(distinct, dtype=np.float64)
     if number is not distinct:  # whole numbers beyond 2^53 may share a double
         number, place = np.unique(number, return_inverse=True)

@@ -144,32 +144,24 @@ def compare_missing(num_train: Any, train_missing: Any, num_rows: int, missing: 
 
     Shapes: train_missing (V,), missing (V,).
     """
-    k, j = np.asarray(train_missing), np.asarray(missing)
-    n, T = (np.broadcast_to(rows, k.shape).astype(np.int64) for rows in (num_train, num_rows))
-    each = zip(*(one.tolist() for one in (n + T, k + j, T, j)), strict=True)
-    return of_columns(tuple(count_pvalue(*one) for one in each), n, k, T, j, MISSING_SHARE)
+    return _compared(num_train, train_missing, num_rows, missing, MISSING_SHARE)
 
 
-def of_columns(
-    pvalues: tuple[float, ...],
-    n: np.ndarray,
-    k: np.ndarray,
-    T: np.ndarray,
-    j: np.ndarray,
-    share: float,
-    *,
-    is_two_sided: bool = True,
+def _compared(
+    n: Any, k: Any, T: Any, j: Any, share: float, *, is_two_sided: bool = True
 ) -> CountTest:
     """The tests of all columns as one: k of n rows and j of T; shapes n, k, T, j (V,)."""
+    n, k, T, j = (np.asarray(one, dtype=np.int64) for one in np.broadcast_arrays(n, k, T, j))
+    each = zip(*(one.tolist() for one in (n + T, k + j, T, j)), strict=True)
+    pvalues = tuple(count_pvalue(*one, is_two_sided=is_two_sided) for one in each)
     some = k + j > 0
     if not some.any():
         return CountTest(pvalue=1.0, pvalues=pvalues, share=0.0)
-    n, k, T, j = (one[some].astype(np.int64) for one in (n, k, T, j))
-    law = smallest_law(n + T, k + j, T, is_two_sided=is_two_sided)
-    counts = Counts(n + T, k + j, T, j, len(pvalues), is_two_sided)
-    return CountTest(
-        pvalue=law.pvalue(min(pvalues)), pvalues=pvalues, share=share, law=law, counts=counts
-    )
+    N, K, T, j = (one[some] for one in (n + T, k + j, T, j))
+    law = smallest_law(N, K, T, is_two_sided=is_two_sided)
+    counts = Counts(N, K, T, j, len(pvalues), is_two_sided)
+    pvalue = law.pvalue(min(pvalues))
+    return CountTest(pvalue=pvalue, pvalues=pvalues, share=share, law=law, counts=counts)
 
 
 def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
@@ -249,14 +241,12 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
 
 def compare_new(kept: KeptValues, shown: Any, new: Any) -> CountTest:
     """Compare the new values of a batch with those of held-out rows; shapes shown, new (V,)."""
-    return one_sided(kept.shown, kept.new, np.asarray(shown), np.asarray(new), NEW_SHARE)
+    return one_sided(kept.shown, kept.new, shown, new, NEW_SHARE)
 
 
 def one_sided(n: Any, k: Any, T: Any, j: Any, share: float) -> CountTest:
     """Whether more of T rows have something than of n others, for each of some things; shapes n, k, T, j (e,)."""
-    each = zip(*(one.tolist() for one in (n + T, k + j, T, j)), strict=True)
-    pvalues = tuple(count_pvalue(*one, is_two_sided=False) for one in each)
-    return of_columns(pvalues, n, k, T, j, share, is_two_sided=False)
+    return _compared(n, k, T, j, share, is_two_sided=False)
 
 
 MOST_VALUES = 40  # of a count whose p-values are listed, less one

@@ -8,44 +8,52 @@ unless its kind is given, and recognised by
 * whole numbers that are all different and without a gap, or in ascending or descending order of the rows
 * no value at all (EMPTY)
 
-Nor is a column that orders the rows, as a time stamp does (`schemas.row_order`): later batches lie beyond it.
+Nor from columns that order the rows: when something happened, and numbers that run with it.
+
+Later batches lie beyond such a column whatever else they show, so that it is no evidence of a shift.  A column is a
+**clock** if it holds
+
+* dates by which the rows are sorted, or nearly: they never go back (or never forward), by more than chance, or their
+  rank correlation with the numbers of the rows is NEARLY or more;
+* dates with a time of the day nearly all of which are different, whatever the order of the rows: no batch can repeat
+  them, while dates of birth come again.
+
+**What runs with a clock**: dates, whole numbers and levels of a rank correlation of ALIKE or more with it; and what
+is written of its day, such as the month or the day of the week (`hld.tables.derived`), of which a batch of one day
+has one value.  Hours come back each day, and stay.
 """
 
 import math
 import reprlib
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from hld.tables.amounts import UNIT, amount_form
-from hld.tables.calendar import PARTS, Derived, with_parts
 from hld.tables.cells import (
+    Columns,
     as_numbers,
     distinct_values,
-    level_order,
     read_table,
     reads_as_number,
 )
 from hld.tables.column_names import column_names, column_roles
+from hld.tables.derived import PARTS, UNIT, Derived, amount_form, is_written_of, with_parts
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.schemas.columns import (
     BINNED,
     BinColumn,
-    LevelColumn,
     check_rows,
+    column_of_kind,
     fit_column,
     narrowed_column,
-    time_column,
 )
 from hld.tables.schemas.encoder import TableEncoder
-from hld.tables.schemas.rare_levels import digest_set, is_rare
-from hld.tables.schemas.row_order import order_notes
 from hld.tables.schemas.schema import LEFT_OUT, OF_LEVELS, ColumnSchema, TableSchema
 from hld.tables.shown_names import listed
-from hld.tables.times import TIMES, as_seconds, is_empty, is_missing
+from hld.tables.times import DAY, TIMES, as_seconds, is_empty, is_missing, time_kind
 from pcircuit.arguments import check_flag, check_whole_number
 
 
@@ -188,24 +196,28 @@ def _schema_of(
     if parts.num_rows == 0:
         raise ValueError("`table` has 0 rows, expected at least one: there is nothing to learn")
     by_name, rows = parts.names is not None or names is not None, check_rows(rows, parts.num_rows)
-    names = column_names(names, parts.names, len(parts.arrays))
-    parts = with_parts(parts, () if given is None else given.derived, names, by_name)
-    names = parts.names if given is not None and given.derived else names
-    known, roles = _known(given, names), column_roles(names, categorical, continuous)
-    amounts = [] if keep_all else _amounts(parts.arrays, names, {*known, *roles})
-    parts = with_parts(parts, amounts, names, by_name)
-    names = parts.names if amounts else names
-    derived = {one.name: one for one in (*amounts, *(() if given is None else given.derived))}
+    parts = replace(parts, names=column_names(names, parts.names, len(parts.arrays)))
+    given_parts = () if given is None else given.derived
+    parts = with_parts(parts, given_parts)
+    known = {} if given is None else {column.name: column for column in given.columns}
+    names = parts.names
+    lacking = [one for one in known.values() if one.name not in names and one.kind != LEFT_OUT]
+    if lacking:
+        raise ValueError(
+            f"`schema` has the column {lacking[0].source or lacking[0].name!r}, which the table lacks "
+            f"({listed(names, is_quoted=False)}): remove it from the schema, or correct its name"
+        )
     roles = column_roles(names, categorical, continuous)
     _check_roles(roles, known)
+    amounts = [] if keep_all else _amounts(parts, {*known, *roles})
+    parts = with_parts(parts, amounts)
+    names, asked_for = parts.names, {*roles, *known}
+    derived = {one.name: one for one in (*amounts, *given_parts)}
     columns = []
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
         role = roles.get(name, "categorical" if declared else None)
-        own, is_asked_for = (
-            known.get(name, ColumnSchema(name)),
-            keep_all or name in {**roles, **known},
-        )
-        found = _learned(name, values, role, own, rows, sizes, is_asked_for)
+        own = known.get(name, ColumnSchema(name))
+        found = _learned(name, values, role, own, rows, sizes, keep_all or name in asked_for)
         if name in derived:
             if count_missing(values) == len(values):
                 raise ValueError(
@@ -215,23 +227,19 @@ def _schema_of(
             found = replace(found, source=derived[name].source, part=derived[name].part)
         columns.append(found)
     if not keep_all:
-        chosen = {*roles, *known, *(one.source for one in derived.values())}
+        chosen = asked_for | {one.source for one in derived.values()}
         columns = _without_clocks(columns, parts.arrays, chosen)
-    if by_name and given is not None:  # left out of the table already; a batch may have them
-        columns += [
-            replace(one, optional=True)
-            for one in given.columns
-            if one.kind == LEFT_OUT and one.name not in names
-        ]
+    if by_name:  # left out of the table already; a batch may have them
+        columns += [replace(one, optional=True) for one in known.values() if one.name not in names]
     if all(column.kind == LEFT_OUT for column in columns):
         raise _nothing_left(columns, known)
     return TableSchema(tuple(columns), parts.num_rows, by_name)
 
 
-def _amounts(arrays: list[Any], names: Any, chosen: set[str]) -> list[Derived]:
+def _amounts(columns: Columns, chosen: set[str]) -> list[Derived]:
     """The numbers and the units of the columns that hold amounts as text and are not among the chosen ones."""
-    found = []
-    for name, values in zip(names, arrays, strict=True):
+    found, names = [], columns.names or ()
+    for name, values in zip(names, columns.arrays, strict=True):
         try:
             form = None if name in chosen else amount_form(values)
         except ImportError as error:
@@ -314,9 +322,7 @@ def count_missing(values: Any, *, has_empty: bool = False) -> int:
     if isinstance(values, Factored):
         holes = np.array([test(cell) for cell in values.levels.tolist()], dtype=bool)
         return int((values.codes < 0).sum() + values.counts()[holes].sum())
-    if values.dtype.kind in "fmM":
-        return int((values != values).sum())
-    return sum(map(test, values.tolist())) if values.dtype.kind in "OUS" else 0
+    return int((values != values).sum())
 
 
 def _nothing_left(columns: list[ColumnSchema], known: dict[str, ColumnSchema]) -> ValueError:
@@ -328,19 +334,6 @@ def _nothing_left(columns: list[ColumnSchema], known: dict[str, ColumnSchema]) -
         f"`table` has no column to learn from: {first.name!r} is left out "
         f"({first.note or 'as the schema says'}); {then if own else 'keep one in the schema'}"
     )
-
-
-def _known(given: TableSchema | None, names: Any) -> dict[str, ColumnSchema]:
-    """The columns of a given schema by name; all that take part must be in the table."""
-    if given is None:
-        return {}
-    for one in given.columns:
-        if one.name not in names and one.kind != LEFT_OUT:
-            raise ValueError(
-                f"`schema` has the column {one.source or one.name!r}, which the table lacks "
-                f"({listed(names, is_quoted=False)}): remove it from the schema, or correct its name"
-            )
-    return {column.name: column for column in given.columns}
 
 
 def _check_roles(roles: dict[str, Any], known: dict[str, ColumnSchema]) -> None:
@@ -372,65 +365,47 @@ def _learned(
     rows = rows if known.policy == "keep" else None
     if not is_asked_for and count_missing(values, has_empty=True) == len(values):
         return ColumnSchema(name, LEFT_OUT, note=EMPTY)
+    column: Any
+    if known.kind in TIMES and (odd := as_seconds(values, known.kind)[1]).any():
+        cell = whole_cells(values).tolist()[np.argmax(odd)]
+        raise TypeError(
+            f"`table` column {name!r} holds {reprlib.repr(cell)}, expected a {known.kind}, as the schema says: "
+            "correct it, or make it a missing value"
+        )
     if known.is_learned:
         column = known.column()
-    elif known.kind is not None:
-        column = _of_kind(name, values, known, rows, sizes)
+    elif known.edges is not None:
+        column = _with_range(name, values, known)
     else:
-        column = fit_column(name, values, role, **sizes)
-        note = "" if is_asked_for or role is not None else identifier_note(name, values, column)
-        if note:
-            return ColumnSchema(name, LEFT_OUT, note=note)
+        if known.kind is not None:
+            column = column_of_kind(name, values, known.kind, **sizes)
+        else:
+            column = fit_column(name, values, role, **sizes)
+            note = "" if is_asked_for or role is not None else identifier_note(name, values, column)
+            if note:
+                return ColumnSchema(name, LEFT_OUT, note=note)
         column = column if rows is None else narrowed_column(column, values[rows], **sizes)
+        ends = {end: value for end in ("low", "high") if (value := getattr(known, end)) is not None}
+        column = replace(column, **ends)
     return replace(ColumnSchema.of(column, _missing_in(column, values)), policy=known.policy)
 
 
 def _missing_in(column: Any, values: Any) -> int:
     """How many cells of training are missing in a column: empty texts among them, unless they are a level."""
-    has_level = column.kind == "categorical" and (
-        "" in column.levels or is_rare("", digest_set(column.rare))
-    )
+    has_level = column.kind == "categorical" and ("" in column.levels or column.is_rare(""))
     return count_missing(values, has_empty=not has_level)
 
 
-def _of_kind(
-    name: str, values: Any, known: ColumnSchema, rows: Any, sizes: dict[str, int]
-) -> BinColumn | LevelColumn:
-    """A column of a given kind, with what the schema leaves open."""
+def _with_range(name: str, values: Any, known: ColumnSchema) -> BinColumn:
+    """A column of given edges; what is not given of its range is that of the values (N,)."""
     kind: Any = known.kind
-    if kind in TIMES and (odd := as_seconds(values, kind)[1]).any():
-        raise TypeError(
-            f"`table` column {name!r} holds {reprlib.repr(whole_cells(values)[np.argmax(odd)])}, expected a {kind}, "
-            "as the schema says: correct it, or make it a missing value"
-        )
-    if kind in BINNED and known.edges is not None:
-        found = as_seconds(values, kind) if kind in TIMES else as_numbers(values, name)
-        numbers = found[0][np.isfinite(found[0])].astype(np.float64)
-        edges = known.edges or (float(numbers.max(initial=-math.inf)),)
-        below = math.nextafter(edges[0], -math.inf)
-        low = min(float(numbers.min(initial=math.inf)), below) if known.low is None else known.low
-        high = max(*numbers[:0], edges[-1], float(numbers.max(initial=-math.inf)))
-        return BinColumn(name, edges, low, high if known.high is None else known.high, kind)
-    if kind in ("boolean", "integer", "constant"):
-        levels = [] if rows is None else distinct_values(values[rows], name)[0]
-        levels = levels or distinct_values(values, name)[0]
-        if kind == "integer":  # what is none stays as it is, and is named
-            levels = [int(one) if one == one // 1 else one for one in levels if one != ""]
-        return LevelColumn(name, kind, tuple(sorted(levels, key=level_order)))
-    column: BinColumn | LevelColumn
-    if kind in TIMES:
-        column = time_column(name, values, kind, sizes["num_bins"])
-    else:
-        role = "categorical" if kind == "categorical" else "continuous"
-        column = fit_column(name, values, role, **sizes)
-    if column.kind != kind:
-        raise ValueError(
-            f"`table` column {name!r} is {column.kind}, and the schema says {kind}: correct the "
-            "schema, or convert the column"
-        )
-    column = column if rows is None else narrowed_column(column, values[rows], **sizes)
-    ends = {end: value for end in ("low", "high") if (value := getattr(known, end)) is not None}
-    return replace(column, **ends)
+    found = as_seconds(values, kind) if kind in TIMES else as_numbers(values, name)
+    numbers = found[0][np.isfinite(found[0])].astype(np.float64)
+    edges = known.edges or (float(numbers.max(initial=-math.inf)),)
+    low = min(float(numbers.min(initial=math.inf)), math.nextafter(edges[0], -math.inf))
+    high = max(edges[-1], float(numbers.max(initial=-math.inf)))
+    low = low if known.low is None else known.low
+    return BinColumn(name, edges, low, high if known.high is None else known.high, kind)
 
 
 AS_TEXT, NEARLY_ALL, EMPTY = "numbers as text", "nearly unique", "no value in training"
@@ -448,11 +423,12 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
         levels, counts = distinct_values(values, name)
         once, present = int((counts == 1).sum()), int(counts.sum())
         if present >= FEWEST_CELLS and once >= NEARLY_UNIQUE * present:
-            read = sum(
-                int(count)
-                for level, count in zip(levels, counts, strict=True)
-                if isinstance(level, str) and reads_as_number(level)
-            )
+            texts = {
+                one: n
+                for one, n in zip(levels, counts.tolist(), strict=True)
+                if isinstance(one, str)
+            }
+            read = sum(n for text, n in texts.items() if reads_as_number(text))
             if 2 * read > present:
                 return f"{AS_TEXT}: {read} of {present} values read as numbers, {once} occur in one row only"
             return f"{NEARLY_ALL}: {once} of {present} values occur in one row only"
@@ -461,15 +437,7 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
 
 def _row_numbers(values: Any) -> str:
     """A note on whole numbers that number the rows; empty for other columns (N,)."""
-    if (
-        isinstance(values, Factored)
-        or values.dtype.kind not in "iuO"
-        or len(values) < FEWEST_NUMBERS
-    ):
-        return ""
-    if values.dtype == object and not all(
-        isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values
-    ):
+    if values.dtype.kind not in "iu" or len(values) < FEWEST_NUMBERS:
         return ""
     gaps = int(values.max()) - int(values.min()) - (len(values) - 1)
     later, earlier = values[1:], values[:-1]
@@ -477,3 +445,101 @@ def _row_numbers(values: Any) -> str:
     if is_ordered or (gaps == 0 and len(np.unique(values)) == len(values)):
         return f"{ROW_NUMBERS}: whole numbers, all different, in the order of the rows or without a gap"
     return ""
+
+
+# -- columns that order the rows ---------------------------------------------------------------------------------------
+
+NEARLY, ALIKE = 0.9, 0.99  # rank correlations: records as they come in have .99 with the rows
+FEWEST_RANKED, MOST_RANKED = 20, 10_000  # rows that it is computed from: few may be so by chance
+NEARLY_ALL_ONCE = 0.9  # share of dates with a time of the day that are in one row only
+BY_CHANCE = 0.001  # `order_by_chance` above which it says nothing that a column is in order
+
+
+def order_notes(columns: Mapping[str, tuple[Any, Any]]) -> dict[str, str]:
+    """Why each of some columns (fitted column and cells (N,), by name) orders the rows; nothing for the others."""
+    dates = {
+        name: as_seconds(cells, "date")[0]
+        for name, (_, cells) in columns.items()
+        if time_kind(cells) == "date"
+    }
+    found = {name: note for name, seconds in dates.items() if (note := _clock_note(seconds))}
+    for clock in list(found):
+        seconds = dates[clock]
+        days = np.floor(seconds / DAY)
+        for name, (column, cells) in columns.items():
+            if name in found:
+                continue
+            if abs(rank_correlation(_ranked(column, cells, dates.get(name)), seconds)) >= ALIKE:
+                found[name] = f"runs with {clock!r}"
+            elif name not in dates and _is_of_day(cells, days):
+                found[name] = f"is written of {clock!r}"
+    return found
+
+
+def _clock_note(seconds: np.ndarray) -> str:
+    """Why a column of dates (N,) is a clock; empty if it is none."""
+    known = seconds[~np.isnan(seconds)]
+    in_order = never_decreases(seconds) or never_decreases(-seconds)
+    if in_order and order_by_chance(seconds) <= BY_CHANCE:
+        return "dates in the order of the rows"
+    if abs(rank_correlation(known, np.arange(len(known)))) >= NEARLY:
+        return "dates nearly in the order of the rows"
+    counts = np.unique(known, return_counts=True)[1]
+    once = int((counts == 1).sum())
+    if len(known) >= FEWEST_RANKED and once >= NEARLY_ALL_ONCE * len(known) and (known % DAY).any():
+        return f"times of which {once} of {len(known)} are in one row only"
+    return ""
+
+
+def never_decreases(seconds: np.ndarray) -> bool:
+    """Whether a column (N,) takes two values and more, and what is known of it never decreases."""
+    known = seconds[~np.isnan(seconds)]
+    return len(known) > 1 and bool((np.diff(known) >= 0).all() and known[-1] > known[0])
+
+
+def order_by_chance(seconds: np.ndarray) -> float:
+    """Probability that the dates of a column would be in order, oldest or newest first, were its rows in a random one.
+
+    Of n dates that are known, of which c_1, c_2, ... are equal: 2 c_1! c_2! ... / n!, or 1.
+
+    Shapes: seconds (N,).
+    """
+    counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)[1]
+    orders = math.lgamma(counts.sum() + 1) - sum(map(math.lgamma, (counts + 1).tolist()))
+    return min(2 * math.exp(-orders), 1.0)
+
+
+def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Spearman's correlation of two columns (N,) where both are known; 0 where these are few, or one is constant."""
+    known = np.flatnonzero(~(np.isnan(one) | np.isnan(other)))
+    some = known[np.linspace(0, len(known) - 1, min(len(known), MOST_RANKED)).astype(np.int64)]
+    if len(some) < FEWEST_RANKED:
+        return 0.0
+    first, second = _ranks(one[some]), _ranks(other[some])
+    return float(np.corrcoef(first, second)[0, 1]) if np.ptp(first) and np.ptp(second) else 0.0
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """(n,) ranks, equal values sharing their mean."""
+    _, levels, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((counts.cumsum() - (counts - 1) / 2)[levels])
+
+
+def _ranked(column: Any, cells: Any, seconds: np.ndarray | None) -> np.ndarray:
+    """(N,) what a column is ranked by: dates, whole numbers, places of sorted levels; NaN throughout for others."""
+    if seconds is not None:
+        return seconds
+    if cells.dtype.kind in "iu":
+        return np.asarray(cells, dtype=np.float64)
+    if column.kind not in ("categorical", "integer"):
+        return np.full(len(cells), np.nan)
+    place = {level: i for i, level in enumerate(distinct_values(cells, column.name)[0])}
+    return np.array([place.get(cell, np.nan) for cell in cells.tolist()])
+
+
+def _is_of_day(cells: Any, days: np.ndarray) -> bool:
+    """Whether cells (N,) are written of the days (N,), numbers since 1970."""
+    pairs = set(zip(days.tolist(), cells.tolist(), strict=True))
+    return is_written_of(
+        [(day, cell) for day, cell in pairs if day == day and not is_missing(cell)]
+    )

@@ -21,7 +21,7 @@ COUNTS = {
     "num_unseen": "that training did not have",
     "num_out_of_range": "out of the training range",
 }
-ABSENT = "column {} is not there: all of its cells count as missing"
+ABSENT = "not there: all cells count as missing"
 MOST_NAMED = 5  # columns that a line names
 NUMBERS = ("num_missing", "num_odd", "num_unseen", "num_rare", "num_out_of_range")
 NEW = ("num_unseen", "num_out_of_range")  # what `schemas.counts` tests
@@ -46,7 +46,7 @@ class ColumnQuality:
     def lines(self, num_rows: int) -> list[str]:
         """Sentences about what differs; none where nothing does."""
         if self.is_absent:
-            return [ABSENT.format(repr(self.name))]
+            return [f"column {self.name!r} is {ABSENT}"]
         found = []
         for attribute, what in COUNTS.items():
             if count := getattr(self, attribute):
@@ -111,11 +111,7 @@ class DataQuality:
         >>> DataQuality(1, (), tuple("abcdef")).extra_lines()
         ["6 columns were not in training: ignored ('a', 'b', 'c', 'd', 'e' and 1 more)"]
         """
-        if len(self.extra) < 2:
-            return [f"column {name!r} was not in training: ignored" for name in self.extra]
-        return [
-            f"{len(self.extra):,} columns were not in training: ignored ({listed(self.extra, MOST_NAMED)})"
-        ]
+        return _lines(self.extra, "was", "were", "not in training: ignored", 1)
 
     def absent_lines(self) -> list[str]:
         """A line about each column that the batch does not have, or one about many.
@@ -126,11 +122,7 @@ class DataQuality:
         ...                      for v in range(900))).absent_lines()
         ["900 columns are not in the batch ('x0', 'x1', 'x2', 'x3', 'x4' and 895 more)"]
         """
-        if len(self.absent) <= MOST_NAMED:
-            return [f"column {name!r} is not in the batch" for name in self.absent]
-        return [
-            f"{len(self.absent):,} columns are not in the batch ({listed(self.absent, MOST_NAMED)})"
-        ]
+        return _lines(self.absent, "is", "are", "not in the batch")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON.
@@ -183,11 +175,17 @@ def _p(pvalue: float | None) -> str:
 
 def column_lines(absent: Sequence[str], extra: Sequence[str]) -> list[str]:
     """Sentences about columns that a table does not have, and about others that it has."""
-    lines = [ABSENT.format(repr(name)) for name in absent]
-    if len(absent) > MOST_NAMED:
-        some = f"{len(absent):,} columns are not there ({listed(absent, MOST_NAMED)})"
-        lines = [f"{some}: all of their cells count as missing"]
+    lines = _lines(absent, "is", "are", ABSENT)
     return lines + DataQuality(0, (), tuple(extra)).extra_lines()
+
+
+def _lines(
+    names: Sequence[str], one: str, many: str, said: str, most: int = MOST_NAMED
+) -> list[str]:
+    """A line about each of some columns, or one about many."""
+    if len(names) <= most:
+        return [f"column {name!r} {one} {said}" for name in names]
+    return [f"{len(names):,} columns {many} {said} ({listed(names, MOST_NAMED)})"]
 
 
 def data_quality(
@@ -208,11 +206,8 @@ def data_quality(
     if missing is not None and report.num_rows:
         tested = compare_missing(*missing, report.num_rows, report.num_missing)
     if kept is not None and report.num_rows:
-        shown, num_new = (
-            report.num_rows - report.num_missing,
-            report.num_unseen + report.num_out_of_range,
-        )
-        new = compare_new(kept, shown, num_new)
+        num_new = report.num_unseen + report.num_out_of_range
+        new = compare_new(kept, report.num_rows - report.num_missing, num_new)
     found = tuple(
         ColumnQuality(
             column.name,

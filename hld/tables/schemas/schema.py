@@ -51,13 +51,12 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.amounts import FORMS, UNIT
-from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import NUMERIC, level_order
 from hld.tables.column_names import is_sequence
-from hld.tables.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn, as_mark
+from hld.tables.derived import FORMS, PARTS, UNIT, Derived
+from hld.tables.schemas.columns import BINNED, SIZE, UNSEEN, BinColumn, LevelColumn, as_mark
 from hld.tables.schemas.encoder import TableEncoder
-from hld.tables.schemas.quality import DataQuality
+from hld.tables.schemas.quality import DataQuality, data_quality
 from hld.tables.shown_names import in_one_line, listed
 from pcircuit.arguments import check_flag, check_whole_number
 
@@ -89,14 +88,13 @@ class ColumnSchema:
     policy : "keep", "missing" or "refuse"
         What becomes of values that training did not show.
     rare : bytes
-        Digests of rare levels (`schemas.rare_levels`).
+        Digests of rare levels (`schemas.columns`).
     note : str
         Why a column is left out.
     optional : bool
         For a column that is left out: whether it is none of the table's own.  A table with names may have it.
     source, part : str or None
-        The column that this one is derived from, perhaps itself, and which part of it (`hld.tables.calendar`,
-        `hld.tables.amounts`).
+        The column that this one is derived from, perhaps itself, and which part of it (`hld.tables.derived`).
     """
 
     name: str
@@ -160,9 +158,8 @@ class ColumnSchema:
     @classmethod
     def of(cls, column: BinColumn | LevelColumn, num_missing: int | None = None) -> ColumnSchema:
         """The schema of a column of an encoder."""
-        names = {one.name for one in fields(column)} - {"unseen"}
-        known = {name: getattr(column, name) for name in names}
-        return cls(**known, num_missing=num_missing, policy=column.unseen)
+        known = {one.name: getattr(column, one.name) for one in fields(column)}
+        return cls(**known, num_missing=num_missing)
 
     @property
     def is_learned(self) -> bool:
@@ -184,17 +181,12 @@ class ColumnSchema:
         """Levels or edges in one line of text, as printing the schema shows them; else `note`, or "to be learned"."""
         if self.kind == LEFT_OUT or not self.is_learned:
             return self.note or ("to be learned" if self.kind != LEFT_OUT else "")
-        column = self.column()
-        if isinstance(column, BinColumn):
-            marks = column.texts([column.low, *column.edges, column.high])
-            return in_one_line(
-                f"{marks[0]} .. {marks[-1]}"
-                + (" cut at " + ", ".join(marks[1:-1])) * (len(marks) > 2)
-            )
-        num_rare = len(column.rare) // 8
-        return in_one_line(", ".join(map(repr, self.levels or ()))) + f" and {num_rare} rare" * (
-            num_rare > 0
-        )
+        if self.kind in BINNED:
+            column: Any = self.column()
+            low, *cuts, high = column.texts([column.low, *column.edges, column.high])
+            return in_one_line(f"{low} .. {high}{' cut at ' * bool(cuts)}{', '.join(cuts)}")
+        rare = f" and {len(self.rare) // SIZE} rare" if self.rare else ""
+        return in_one_line(", ".join(map(repr, self.levels or ()))) + rare
 
 
 @dataclass(frozen=True)
@@ -239,6 +231,7 @@ class TableSchema:
             raise ValueError(
                 f"`columns` of a schema must have distinct names, found {list(self.names)}"
             )
+        check_flag(self.by_name, "by_name")
         if self.num_rows is not None:
             least = max(1, *(column.num_missing or 0 for column in self.columns))
             object.__setattr__(
@@ -307,16 +300,13 @@ class TableSchema:
             If there is no such column or attribute, or the value does not fit.
         """
         old = self[name]
+        forgotten: tuple[str, ...] = ()
         if changes.get("kind", old.kind) != old.kind:
-            changes = {
-                **dict.fromkeys(("levels", "edges", "low", "high")),
-                "rare": b"",
-                "note": "",
-                **changes,
-            }
+            forgotten = ("levels", "edges", "low", "high", "rare", "note")
         elif changes.get("levels") is not None:
-            changes = {"rare": b"", **changes}
-        column = replace(old, **changes)
+            forgotten = ("rare",)
+        cleared: dict[str, Any] = {name: _DEFAULTS[name] for name in forgotten}
+        column = replace(old, **cleared | changes)
         return replace(self, columns=tuple(column if one is old else one for one in self.columns))
 
     def encoder(self) -> TableEncoder:
@@ -357,7 +347,9 @@ class TableSchema:
         TypeError, ValueError
             If it is not a table, or has none of the columns.
         """
-        return self.encoder().check(table, self.trained)[1]
+        encoder, trained = self.encoder(), self.trained
+        _, *found = encoder.encode_counting(table)
+        return data_quality(encoder.columns, trained, *found, missing=trained)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as a dict that JSON can hold; `from_dict` makes an equal schema of it."""
@@ -386,11 +378,7 @@ class TableSchema:
         ValueError
             Saying where and what is wrong, for anything else.
         """
-        if (
-            not isinstance(form, dict)
-            or set(form) - _KEYS
-            or not {"format", "version", "columns"} <= set(form)
-        ):
+        if not isinstance(form, dict) or not _NEEDED <= form.keys() <= _KEYS:
             raise ValueError(
                 f"the schema is {reprlib.repr(form)}, expected an object with the keys {sorted(_KEYS)}"
             )
@@ -400,17 +388,14 @@ class TableSchema:
                 f"the schema has format {reprlib.repr(found[0])} and version {reprlib.repr(found[1])}, "
                 f"expected {FORMAT!r} and {VERSION}"
             )
-        by_name = form.get("by_name", True)
-        if not isinstance(form["columns"], list) or not isinstance(by_name, bool):
-            raise ValueError(
-                "the schema must have a list of columns, and true or false for by_name"
-            )
+        if not isinstance(form["columns"], list):
+            raise ValueError("the schema must have a list of columns")
         columns = [
             _read_column(one, f"columns[{v}] of the schema")
             for v, one in enumerate(form["columns"])
         ]
         try:
-            schema = cls(tuple(columns), form.get("num_rows"), by_name)
+            schema = cls(tuple(columns), form.get("num_rows"), form.get("by_name", True))
             for column in schema.columns:
                 if column.kind != LEFT_OUT and column.is_learned:
                     column.column()
@@ -433,23 +418,13 @@ class TableSchema:
 
     def _row(self, column: Any) -> tuple[Any, ...]:
         """The cells of a line of the printed table."""
-        name = in_one_line(column.name)
+        name, values = in_one_line(column.name), column.values_text()
         if column.kind == LEFT_OUT:
-            return name, LEFT_OUT, "", "", "", column.values_text()
-        share = (
-            None
-            if None in (column.num_missing, self.num_rows)
-            else column.num_missing / self.num_rows
-        )
+            return name, LEFT_OUT, "", "", "", values
+        is_known = None not in (column.num_missing, self.num_rows)
+        share = f"{column.num_missing / self.num_rows:.3g}" if is_known else ""
         count = str(column.column().num_categories) if column.is_learned else ""
-        return (
-            name,
-            column.kind or "to be learned",
-            count,
-            "" if share is None else f"{share:.3g}",
-            column.policy,
-            column.values_text(),
-        )
+        return name, column.kind or "to be learned", count, share, column.policy, values
 
 
 def _plain(level: Any, name: str) -> Any:
@@ -466,7 +441,8 @@ def _plain(level: Any, name: str) -> Any:
 
 
 FORMAT, VERSION = "hld table schema", 1
-_KEYS = {"format", "version", "by_name", "num_rows", "columns"}
+_NEEDED = {"format", "version", "columns"}
+_KEYS = {*_NEEDED, "by_name", "num_rows"}
 _SHORT = 20  # characters of a whole number that is written as such
 _LONG = re.compile("-?0x[0-9a-f]{1,256}")
 _DEFAULTS = {one.name: one.default for one in fields(ColumnSchema)}

@@ -31,6 +31,7 @@ allowed for (`conditional.few_rows`).
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
@@ -40,26 +41,26 @@ from numpy.typing import ArrayLike
 from hld.answers.words import p_text
 from hld.features.row_scores import BINS
 from hld.features.row_vectors import check_rows, column_units, some_rows
-from hld.laws.joint import JointLaw, factor_of_rows, harmonic_mean, joint_law
+from hld.laws.joint import RESOLVED, JointLaw, factor_of_rows, harmonic_mean, joint_law
 from hld.laws.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms, widest_tail
-from hld.testing.conditional.column_tests import (
-    MOST_ROWS,
-    column_pvalues,
-    column_scores,
-    least_pvalues,
+from hld.testing.conditional.covariates import (
+    CovariateFunctions,
+    choose_functions,
+    event_sizes,
+    event_sums,
 )
-from hld.testing.conditional.contents import RANK, read_contents
-from hld.testing.conditional.covariates import CovariateFunctions, choose_functions
 from hld.testing.conditional.few_rows import (
     MOST_TOGETHER,
+    column_pvalues,
+    column_scores,
     farthest_rows,
+    least_pvalues,
     odd_rows,
     rank_of_single,
     single_pvalues,
     together,
     with_odd_rows,
 )
-from hld.testing.conditional.held_counts import event_sizes, event_sums
 from hld.testing.conditional.residuals import (
     ShownShares,
     are_enough,
@@ -74,6 +75,7 @@ from hld.testing.variation.time_test import TimeTest, time_test
 from hld.testing.verdict import LEAST_PVALUE, result_of
 from hld.witnesses.result import HLDResult
 from pcircuit.arguments import check_fraction
+from pcircuit.io.archive import finite_array
 
 PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
 MOST_VECTORS = 2_000  # rows that covariances are computed from
@@ -83,6 +85,12 @@ ARRAYS = (
     *("beta", "inverse", "events", "norms", "fourth", "stds", "joint", "shown", "wider"),
     *("singles", "farthest", "columns", "bits"),
 )
+
+
+DTYPES = {"events": np.int64, "joint": np.float32, "columns": np.float32, "bits": np.uint8}
+RANK = 1e-9  # of the products of functions: smaller eigenvalues are rounding
+ASYMMETRY = 1e-6  # relative: so much of a symmetric matrix may be rounding
+SLACK = 1 + 1e-6
 
 
 MOVED = {  # the rest given the covariates, and these
@@ -167,10 +175,9 @@ class ConditionalTest:
         T, functions = len(batch), self.functions(batch)
         own, shown = _corrected(inner, batch, self.given, functions @ self.beta)
         own *= are_enough(self.shown, self.num_rows)
-        average, mean = functions.mean(axis=0), own.mean(axis=0)
-        spread, shares, found = self._judged(own, shown, float(average @ self.inverse @ average))
-        leverages = self._leverages(functions)
-        least = LEAST_PVALUE
+        mean, least = own.mean(axis=0), LEAST_PVALUE
+        spread, shares, found = self._judged(own, shown, self._leverage(functions))
+        leverages = self._leverage(functions[:, None])
         if T <= MOST_TOGETHER and len(self.singles):
             alone = self._combined(self._judged(own[:, None], shown[:, None], leverages)[2])
             seen = shown & are_enough(self.shown, self.num_rows)
@@ -185,7 +192,9 @@ class ConditionalTest:
                 found,
                 odd_rows(metrics, own, leverages, self.farthest),
                 self.num_ranked,
-                lambda rows: self._of_rows(own[rows], shown[rows], functions[rows]),
+                lambda rows: self._judged(own[rows], shown[rows], self._leverage(functions[rows]))[
+                    2
+                ],
             )
         each, pvalue = tuple(found.tolist()), max(float(self._combined(found)), least)
         covariates = self.covariate_pvalue(batch)
@@ -249,15 +258,10 @@ class ConditionalTest:
         spread = self._spread(own, mean, T, shares.width)
         return spread, shares, self._pvalues(spread, mean, share_shown(shown, self.stds), shares)
 
-    def _leverages(self, functions: np.ndarray) -> np.ndarray:
-        """(T,) leverage of each row of a batch by itself."""
-        return np.asarray((functions @ self.inverse * functions).sum(axis=1))
-
-    def _of_rows(self, own: np.ndarray, shown: np.ndarray, functions: np.ndarray) -> np.ndarray:
-        """(q,) the p-value of each metric for rows by themselves."""
-        average = functions.mean(axis=0)
-        leverage = float(average @ self.inverse @ average)
-        return np.asarray(self._judged(own, shown, leverage)[2])
+    def _leverage(self, functions: np.ndarray) -> np.ndarray:
+        """(...) leverage of batches of rows with these functions (..., T, f)."""
+        average = functions.mean(axis=-2)
+        return np.asarray((average @ self.inverse * average).sum(axis=-1))
 
     def _pvalues(self, spread: Any, difference: np.ndarray, seen: Any, shares: ShownShares) -> Any:
         """The p-value of each metric for differences (..., m), of rows that show a share of the nodes."""
@@ -267,21 +271,15 @@ class ConditionalTest:
         for metric, norms, fourth, wider in zip(
             self.inner.calibration.metrics, self.norms, self.fourth, self.wider, strict=True
         ):
-            ratio = (
-                1 / shares.num_rows
-                + np.asarray(shares.leverage)[..., None] * (seen[..., None] * wider)
-            ) / width[..., None]
+            leverage = np.asarray(shares.leverage)[..., None] * (seen[..., None] * wider)
+            ratio = (1 / shares.num_rows + leverage) / width[..., None]
             own, powers = _norms_and_powers(metric, rows)
             own = own * ratio
             if (
                 wide != 1
-            ).any():  # of nodes that the reference shows less often, whether or not it varies in them
-                own, powers = (
-                    np.maximum(*both)
-                    for both in zip(
-                        (own, powers), _norms_and_powers(metric, rows * wide), strict=True
-                    )
-                )
+            ).any():  # nodes that the reference shows less often, whether or not it varies in them
+                widened, more = _norms_and_powers(metric, rows * wide)
+                own, powers = np.maximum(own, widened), np.maximum(powers, more)
             least = np.minimum.accumulate(
                 share * own + (1 - share) * seen[..., None] * norms * ratio, axis=-1
             )
@@ -310,9 +308,7 @@ class ConditionalTest:
             for part, given in zip(parts, self.given.tolist(), strict=True)
         ]
         stds = self.stds * np.sqrt(shares.batch)
-        least = None
-        if len(own) <= MOST_ROWS:
-            least = least_pvalues(self.columns, own, self._leverages(functions), tested)
+        least = least_pvalues(self.columns, own, self._leverage(functions[:, None]), tested)
         return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite), least)
 
     def _spread(
@@ -329,7 +325,7 @@ class ConditionalTest:
     def _combined(self, each: np.ndarray) -> Any:
         """One p-value for all metrics (..., q)."""
         return (
-            each[..., 0] if each.shape[-1] == 1 else JointLaw(self.joint).tails(harmonic_mean(each))
+            each[..., 0] if each.shape[-1] == 1 else JointLaw(self.joint).tail(harmonic_mean(each))
         )
 
     def to_arrays(self) -> dict[str, Any]:
@@ -344,8 +340,101 @@ class ConditionalTest:
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> ConditionalTest:
-        """What `to_arrays` gave, checked."""
-        return cls(inner, *read_contents(inner, arrays))
+        """What `to_arrays` gave, checked: numbers that no rows could have given are refused."""
+        functions, k = _read_functions(inner, arrays)
+        q, m, V = len(inner.calibration.metrics), len(inner.nodes), inner.circuit.num_variables
+        shapes: dict[str, tuple[Any, ...]] = {
+            "beta": (None, m),
+            "inverse": (functions.num_functions, functions.num_functions),
+            "events": (None, functions.num_functions),
+            "norms": (q, 3),
+            "wider": (q, 3),
+            "fourth": (q,),
+            "farthest": (q,),
+            "stds": (m,),
+            "shown": (m,),
+            "joint": (None,),
+            "singles": (None,),
+            "columns": (V, None),
+            "bits": (None, (m + 7) // 8),
+        }
+        found = {
+            name: finite_array(arrays, name, shape, DTYPES.get(name, np.float64))
+            for name, shape in shapes.items()
+        }
+        num_ranked = int(finite_array(arrays, "num_ranked", (1,), np.int64)[0])
+        _refuse("num_ranked", 0 <= num_ranked <= k)
+        _check_numbers(inner, found, k)
+        return cls(inner, functions, k, **found, num_ranked=num_ranked)
+
+
+def _read_functions(inner: HLDTest, arrays: dict[str, Any]) -> tuple[CovariateFunctions, int]:
+    """The functions of the covariates in the arrays of a file, and the number of rows of the reference."""
+    circuit = inner.circuit
+    given = finite_array(arrays, "given", (None,), np.int64)
+    is_of_circuit = np.isin(given, np.arange(circuit.num_variables)).all()
+    _refuse("given", is_of_circuit and (np.diff(given) > 0).all())
+    k = int(finite_array(arrays, "num_rows", (1,), np.int64)[0])
+    _refuse("num_rows", k >= 2)
+    sizes = [circuit.num_categories[v] + 1 for v in given.tolist()]
+    flat = finite_array(arrays, "groups", (sum(sizes),), np.int64)
+    groups = tuple(np.split(flat, np.cumsum(sizes)[:-1])) if sizes else ()
+    for one in groups:
+        _refuse("groups", one[:2].tolist() == [0, 1] and np.isin(np.diff(one), (0, 1)).all())
+    beta = finite_array(arrays, "beta", (None, len(inner.nodes)))
+    functions = CovariateFunctions(given, groups, len(beta))
+    _refuse("beta", len(beta) in functions.ends)
+    return functions, k
+
+
+def _check_numbers(inner: HLDTest, found: dict[str, np.ndarray], k: int) -> None:
+    """Raise unless arrays of the right shapes can be those of a test against k rows."""
+    metrics, m, inverse, events = (
+        inner.calibration.metrics,
+        len(inner.nodes),
+        found["inverse"],
+        found["events"],
+    )
+    starts = np.cumsum(event_sizes(inner.circuit, len(events)))
+    _refuse("events", starts[-1] == len(events))
+    totals = np.add.reduceat(events[:, 0], np.append(0, starts[:-1]))
+    reach = np.array([metric.reach(np.ones(m)) for metric in metrics])
+    most, (trace, frobenius, largest) = 4 * m * float(k) ** 2 * reach**2, found["norms"].T
+    joint, singles = found["joint"], found["singles"]
+    asymmetry = np.abs(inverse - inverse.T).max()
+    bounds = {
+        "beta": RANK**-0.5,
+        "inverse": 1 / (RANK * k),
+        "stds": math.sqrt(k),
+        "fourth": most**2,
+    }
+    bounds |= {"shown": 1.0, "joint": 1.0, "singles": 1.0, "events": k}
+    for name, bound in bounds.items():
+        _refuse(name, (np.abs(found[name]) <= bound * SLACK).all())
+    for name in found.keys() - {"beta", "inverse"}:
+        _refuse(name, (found[name] >= 0).all())
+    for name in ("joint", "singles", "columns"):
+        _refuse(name, (np.diff(found[name], axis=-1) >= 0).all())
+    fits = {
+        "inverse": asymmetry <= ASYMMETRY * np.abs(inverse).max()
+        and (np.linalg.eigvalsh(inverse) >= -1e-9).all(),
+        "events": np.isin(totals, (0, k)).all(),  # of all rows, or of none, in every block
+        "norms": (largest <= frobenius * SLACK).all()
+        and (frobenius <= trace * SLACK).all()
+        and (frobenius**2 <= trace * largest * SLACK).all()
+        and (trace <= most).all(),
+        "joint": (len(joint) > RESOLVED if len(metrics) > 1 else not len(joint))
+        and (joint > 0).all(),
+        "bits": len(found["bits"]) == len(singles),
+    }
+    for name, one in fits.items():
+        _refuse(name, one)
+
+
+def _refuse(name: str, fits: Any) -> None:
+    """Raise unless an array can be that of rows."""
+    if not fits:
+        raise ValueError(f"array {name!r} of the test given covariates is not that of any rows")
 
 
 def conditional_test(

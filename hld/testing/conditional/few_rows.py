@@ -1,4 +1,4 @@
-r"""Batches of few rows given their covariates: ranks among reference rows, and rows beyond all of these.
+r"""Batches given their covariates, row by row and column by column: ranks among reference rows, and columns that moved.
 
 The law of `conditional.conditional_test` is that of a mean of many residuals.  Those of rare levels, or of counts that
 are mostly zero, are no mean of many in a few rows, and of more rows the law still knows nothing of what the reference
@@ -34,18 +34,40 @@ alarm, the p-value of the metric is at least the probability that so many exchan
 
 as in `hld.laws.ranks.confirmation`.  A row's distance is that of its residual when it is left out, over the standard
 deviation that this has: |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in a batch.
+
+**Columns.**  The input units of a column v see its value alone, so the residuals of their likelihoods,
+l(y_v) - E[l(Y_v) | x], have mean zero where P(Y_v | x) is as learned, whatever the covariates do.  Their mean Z_v over
+a batch, with what functions of the covariates explain taken off, has the covariance S_v (1/T + h) of
+`conditional.conditional_test`, between that of the reference and that of the batch's own rows.  Of the reference's
+S_v the trace is known, and its Frobenius norm and largest eigenvalue are taken to be as large as that allows: Z_v^t Z_v
+then has the widest law with this trace, and p-values are too large rather than too small, but for few rows of columns
+with rare levels, which are judged by rank as well.  Covariates have no p-value: they may move.
+
+**Columns of few rows.**  A mean of five residuals or fewer has no law that three norms could tell, and a column by
+itself has fewer values than a row: a level of one row in twenty is 4.4 standard deviations from the mean.  So the rows
+of a batch are ranked by how far their residuals of the column are out, by the distances above.  Of 6 to 20 rows that is
+done where squared distances s of all k + T rows vary more than the law has it, mean of s^2 > 3 (mean of s)^2: in other
+columns ranks by distance say less than the law, as where two levels are as far from the mean as one another and all
+rows have one of them.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from hld.answers.adjust import holm
+from hld.laws.ranks.confirmation import excess_of, sample_norms, widest_tail
+
 MOST_TOGETHER = 5  # rows of a batch that are ranked
-MOST_ROWS = 1_000  # of the reference that are judged
+MOST_JUDGED = 1_000  # of the reference that are judged
 MOST_LEVERAGE = 0.999
 TIE = 1e-9  # relative: values that differ by rounding alone
+MOST_RANKED = 299  # rows of the reference
+MOST_BY_COLUMN = 20  # rows of a batch that are ranked in columns where tails are heavy
+NORMAL = 3.0  # mean square of the squares of a normal variable
+ROUNDED = 1e-6  # relative: distances are kept in single precision
 
 Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -57,12 +79,17 @@ def single_pvalues(
 
     Shapes: found, shown (n, m), leverage (n,) -> (k,).
     """
-    kept = np.flatnonzero(leverage < MOST_LEVERAGE)
-    kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_ROWS)).astype(int)]
+    kept = _left_out(leverage, MOST_JUDGED)
     rest = 1 - leverage[kept]
     pvalues = judge((found[kept] / rest[:, None])[:, None], shown[kept][:, None], 1 / rest - 1)
     order = np.argsort(pvalues, kind="stable")
     return pvalues[order], kept[order]
+
+
+def _left_out(leverage: np.ndarray, most: int) -> np.ndarray:
+    """Rows of the reference that can be left out of the regression, of many some, evenly spread."""
+    kept = np.flatnonzero(leverage < MOST_LEVERAGE)
+    return kept[np.linspace(0, len(kept) - 1, min(len(kept), most)).astype(int)]
 
 
 def rank_of_single(
@@ -132,3 +159,68 @@ def odd_rows(
     scaled = own / np.sqrt(1 + leverages)[:, None]
     squared = np.stack([metric.squared(scaled) for metric in metrics])
     return np.asarray(squared > farthest[:, None] * (1 + TIE))
+
+
+def column_scores(
+    found: np.ndarray, leverage: np.ndarray, parts: Sequence[np.ndarray]
+) -> np.ndarray:
+    """How far out rows of the reference are in each column; shapes found (n, m), leverage (n,) -> (V, k)."""
+    kept = _left_out(leverage, MOST_RANKED)
+    scores = np.array(
+        [(found[np.ix_(kept, part)] ** 2).sum(axis=1) / (1 - leverage[kept]) for part in parts]
+    )
+    return np.sort(scores.astype(np.float32), axis=1)
+
+
+def least_pvalues(
+    scores: np.ndarray, own: np.ndarray, leverages: np.ndarray, parts: Sequence[np.ndarray]
+) -> np.ndarray:
+    """The p-value of each column by rank; shapes scores (V, k), own (T, m), leverages (T,) -> (V,)."""
+    T, k = len(own), scores.shape[1]
+    result = np.zeros(len(parts))
+    for v, (known, part) in enumerate(zip(scores.astype(np.float64), parts, strict=True)):
+        away = np.sort((own[:, part] ** 2).sum(axis=1) / (1 + leverages))[::-1]
+        pooled = np.concatenate([known, away])  # few reference rows may show none of what is rare
+        if T > MOST_BY_COLUMN or (
+            T > MOST_TOGETHER and (pooled**2).mean() <= NORMAL * pooled.mean() ** 2
+        ):
+            continue
+        away *= 1 - ROUNDED - TIE
+        result[v] = rank_pvalue(k - np.searchsorted(known, away, side="left"), k)
+    return result
+
+
+def column_pvalues(
+    rows: np.ndarray,
+    difference: np.ndarray,
+    stds: np.ndarray,
+    parts: Sequence[np.ndarray],
+    spread: tuple[float, float, float],
+    least: np.ndarray,
+) -> np.ndarray:
+    """p-values of the columns given the covariates, NaN for those without a part.
+
+    Shapes: rows (r, m), difference (m,), stds (m,), spread (float, float, float), least (V,) -> (2, V).
+    """
+    found = np.full((2, len(parts)), np.nan)
+    tested = [v for v, part in enumerate(parts) if len(part)]
+    for v in tested:
+        part = parts[v]
+        law = _column_pvalue(
+            rows[:, part], difference[part], float((stds[part] ** 2).sum()), spread
+        )
+        found[0, v] = max(law, least[v])
+    found[1, tested] = holm(found[0, tested])
+    return found
+
+
+def _column_pvalue(
+    rows: np.ndarray, difference: np.ndarray, total: float, spread: tuple[float, float, float]
+) -> float:
+    """That of one column, whose residuals in the reference have the trace `total`."""
+    share, width, finite = spread
+    trace, frobenius, largest = share * sample_norms(rows) + (1 - share) * total
+    fourth = share * float(((rows**2).sum(axis=1) ** 2).mean()) + (1 - share) * 3 * total**2
+    stretch = max(1.0, 1.0 + float(excess_of(trace, frobenius, fourth)) * finite)
+    squared = float(difference @ difference) / width
+    return float(widest_tail(trace, frobenius, largest, squared, stretch))

@@ -38,9 +38,9 @@ import numpy as np
 
 import hld.gchi2 as gchi2
 import pcircuit
-from hld.laws.drawn import score_of
+from hld.laws.drawn import scores_of
 from hld.laws.joint import covariance_factor, harmonic_mean
-from hld.laws.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
+from hld.laws.ranks.confirmation import ASKED_BELOW, confirmed, pooled_law, widest_tail
 from hld.laws.ranks.monte_carlo import TIE
 from hld.references.available import Shown, correlations, weights
 from hld.testing.planning.alternatives import (
@@ -286,17 +286,13 @@ class Rejections:
     def _stand(self, squared: np.ndarray) -> np.ndarray:
         """(n,) whether alarms with squared distances (n, q) stand when they are checked by rows of the alternative."""
         parts = self.test.calibration
-        checked = [
-            pooled_of_norms(
-                parts.kept.num_rows,
-                parts.kept.norms[i],
-                parts.kept.fourth[i],
-                norms[:3],
-                norms[3],
-                (np.sqrt(squared[:, i]), squared[:, i], self.T),
-            )
-            for i, norms in enumerate(self.norms)
-        ]
+        checked = []
+        for norms, own, fourth, square in zip(
+            parts.kept.norms, self.norms, parts.kept.fourth, squared.T, strict=True
+        ):
+            batch = np.sqrt(square), square, self.T
+            law = pooled_law(parts.kept.num_rows, norms, fourth, own[:3], own[3], batch)
+            checked.append(widest_tail(*law))
         together = parts.null.limit.tails_of(harmonic_mean(np.stack(checked, axis=1)))
         return np.asarray(together <= self.alpha)
 
@@ -316,12 +312,10 @@ def _norms(metric: Any, covariance: Any, T: Any) -> tuple[Any, ...]:
 
 def _rule(null: Any, T: Any, alpha: float, own: Any = None) -> Any:
     """A function from squared distances (n, q) without inflation to whether each is rejected; `own` laws if given."""
-    if null.drawn(T):
-        level, score = null.level(alpha, T), null.score if own is None else score_of(own)
-        return lambda squared: (
-            score(squared, T)[:, -1] * (1 + TIE) < level
-        )  # from there on nothing is rejected
     laws = null.laws if own is None else own
+    if null.drawn(T):
+        level = null.level(alpha, T)  # from there on nothing is rejected
+        return lambda squared: scores_of(laws, squared, T)[:, -1] * (1 + TIE) < level
     if len(laws) == 1:
         largest = (null if own is None else laws[0]).threshold(alpha, T)
         return lambda squared: (
@@ -329,7 +323,7 @@ def _rule(null: Any, T: Any, alpha: float, own: Any = None) -> Any:
         )  # a law of zeros has the threshold 0
     tails, joint = [_tail_curve(law.at(T)) for law in laws], null.limit.law
     return lambda squared: (
-        joint.tails(
+        joint.tail(
             harmonic_mean(
                 np.stack(
                     [tail(column * T) for tail, column in zip(tails, squared.T, strict=True)],

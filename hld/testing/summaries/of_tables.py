@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,9 +33,9 @@ from hld.answers.table_facts import (
     quality_of,
     read_batch,
 )
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.tables.schemas.quality import DataQuality
-from hld.testing.summaries.summary import BatchSummary, TableCounts
+from hld.testing.summaries.summary import BatchSummary, check_summary
 from hld.testing.summaries.summing import detector_fingerprint, summarize_rows
 
 MOST_CELLS = 100_000  # of pairs: more would make a long text of a summary, which then has none
@@ -44,93 +44,64 @@ CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 def summarize_chunks(detector: Any, chunks: Iterable[Any]) -> BatchSummary:
     """The summary of a table that comes in chunks, each read once and then forgotten."""
-    test = detector.test_
+    model = detector_fingerprint(detector.test_.fingerprint, detector.schema_)
     found: BatchSummary | None = None
-    table: TableCounts | None = None
     for chunk in chunks:
         read = read_batch(detector, chunk)
-        first = 0 if found is None else found.num_rows
-        own = summarize_rows(test, read.rows, first=first)
-        cells = np.array([getattr(read.report, name) for name in CELLS], dtype=np.int64)
+        own = summarize_rows(
+            detector.test_, read.rows, first=0 if found is None else found.num_rows
+        )
         counts = batch_profile(detector, read.codes, read.marks)
         pairs = np.concatenate([np.zeros(0, np.int64), *(one.ravel() for one in counts.pairs)])
-        counted = TableCounts(
-            cells,
-            np.concatenate(counts.counts),
-            pairs if len(pairs) <= MOST_CELLS else pairs[:0],
-            np.zeros(0, np.int64) if counts.odd is None else counts.odd.ravel(),
-            tuple(sorted(read.absent)),
-            tuple(sorted(read.extra)),
-        )
-        found, table = (
-            (own, counted) if found is None or table is None else (found + own, table + counted)
-        )
+        arrays = dict(own.arrays) | {
+            "cells": np.array([getattr(read.report, name) for name in CELLS], dtype=np.int64),
+            "categories": np.concatenate(counts.counts),
+            "pairs": pairs if len(pairs) <= MOST_CELLS else pairs[:0],
+            "odd_rows": np.zeros(0, np.int64) if counts.odd is None else counts.odd.ravel(),
+        }
+        absent, extra = tuple(sorted(read.absent)), tuple(sorted(read.extra))
+        own = replace(own, model=model, arrays=arrays, absent=absent, extra=extra)
+        found = own if found is None else found + own
     if found is None:
         raise ValueError("`chunks` has no table: at least one is needed")
-    return replace(
-        found, model=detector_fingerprint(test.fingerprint, detector.schema_), table=table
-    )
+    return found
 
 
-def facts_of(
-    detector: Any, summary: BatchSummary
-) -> tuple[BatchSummary, DataQuality | None, Evidence | None]:
+def facts_of(detector: Any, summary: BatchSummary) -> tuple[BatchSummary, DataQuality, Evidence]:
     """A summary as the detector's test takes it, and what its counts say: data quality and how columns moved."""
-    test, expected = (
-        detector.test_,
-        detector_fingerprint(detector.test_.fingerprint, detector.schema_),
-    )
-    if summary.model != expected:
-        raise ValueError(
-            f"`summary` is for the model {summary.model[:8]}, expected {expected[:8]}: a summary is "
-            "tested by the model that it was made with"
-        )
-    own, table, encoder = (
-        replace(summary, model=test.fingerprint, table=None),
-        summary.table,
-        detector.encoder_,
-    )
-    if table is None:
-        return own, None, None
-    sizes = [C + 1 for C in encoder.num_categories]
-    if (table.cells.shape[1], len(table.categories)) != (len(sizes), sum(sizes)):
-        raise ValueError(
-            f"`summary` counts {table.cells.shape[1]} columns and {len(table.categories)} categories, expected "
-            f"{len(sizes)} and {sum(sizes)}: those of all columns, and for each column the missing cells"
-        )
-    cells = {name: row.copy() for name, row in zip(CELLS, table.cells, strict=True)}
-    report = EncodingReport(summary.num_rows, **cells)
-    quality = quality_of(detector, report, set(table.absent), table.extra, held_of(detector, None))
-    if not summary.num_rows:
-        return own, quality, None
-    counts = tuple(np.split(table.categories, np.cumsum(sizes)[:-1]))
-    if any(int(one.sum()) != summary.num_rows for one in counts):
-        raise ValueError(f"`summary` counts categories of other rows than its {summary.num_rows}")
-    reference = _of_pairs(detector.profile_, len(table.pairs))
+    test, arrays, T, none = detector.test_, summary.arrays, summary.num_rows, np.zeros(())
+    check_summary(summary, detector_fingerprint(test.fingerprint, detector.schema_), "batch")
+    own = replace(summary, model=test.fingerprint)
+    sizes = [C + 1 for C in detector.encoder_.num_categories]
+    reference = detector.profile_
+    if not arrays.get("pairs", none).size:  # there were too many
+        reference = replace(reference, edges=reference.edges[:0], pairs=())
     shapes = [one.shape for one in reference.pairs]
     odd = np.zeros((0, 1)) if detector.watched_ is None else detector.watched_.odd_counts
-    found = {"pairs": sum(a * b for a, b in shapes), "odd_rows": odd.size}
-    for name, size in found.items():
-        if len(getattr(table, name)) != size:
+    num_pairs = sum(a * b for a, b in shapes)
+    wanted = {"cells": (len(CELLS), len(sizes)), "categories": (sum(sizes),)}
+    wanted |= {"pairs": (num_pairs,), "odd_rows": (odd.size,)}
+    for name, shape in wanted.items():
+        found = arrays.get(name, none).shape
+        if found != shape:
             raise ValueError(
-                f"`summary` has {len(getattr(table, name))} counts of {name}, expected {size}"
+                f"`batch` is a summary whose {name!r} has the shape {found}, expected {shape}: make it again"
             )
+    cells = {name: row.copy() for name, row in zip(CELLS, arrays["cells"], strict=True)}
+    held, absent = held_of(detector, None), set(summary.absent)
+    quality = quality_of(detector, EncodingReport(T, **cells), absent, summary.extra, held)
+    counts = tuple(np.split(arrays["categories"], np.cumsum(sizes)[:-1]))
+    if any(int(one.sum()) != T for one in counts):
+        raise ValueError(f"`batch` is a summary that counts categories of other rows than its {T}")
     batch = Profile(
-        summary.num_rows,
+        T,
         counts,
         reference.edges,
-        tables_of(table.pairs, shapes),
-        odd=table.odd_rows.reshape(odd.shape) if odd.size else None,
+        tables_of(arrays["pairs"], shapes),
+        odd=arrays["odd_rows"].reshape(odd.shape) if odd.size else None,
     )
-    evidence = evidence_of(detector, batch, quality)
-    return own, quality, None if evidence is None else replace(evidence, reference=reference)
-
-
-def _of_pairs(profile: Profile, num_cells: int) -> Profile:
-    """A profile, without its pairs for a batch that has no cells of pairs."""
-    if num_cells:
-        return profile
-    return replace(profile, edges=profile.edges[:0], pairs=())
+    evidence = cast(Evidence, evidence_of(detector, batch, quality))
+    return own, quality, replace(evidence, reference=reference)
 
 
 def arrow_summarizer(detector: Any) -> Callable[[Any], Any]:

@@ -10,8 +10,8 @@ row can be read off them as soon as there are several, but this is no formal gua
 
 Besides these a summary holds, where they are known,
 
-* `Spread`: how the rows vary, by which an alarm is checked where rows are the reference (`summaries.summing`)
-* `TableCounts`: cells that the schema does not know, and the counts of each column's categories, of the pairs of
+* how the rows vary, by which an alarm is checked where rows are the reference (`summaries.summing`)
+* cells that the schema of a table does not know, and the counts of each column's categories, of the pairs of
   categories along the tree, and of odd rows (`hld.answers.profile`)
 
 Summaries as JSON: plain numbers with names, each checked when it is read.
@@ -29,7 +29,8 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from pcircuit.io.archive import RepeatedName, check_names, distinct_names, saved
 FORMAT, VERSION = "hld.summary", 1
 MOST_NUMBERS = 10_000_000
 MOST_NAMES, LONGEST_NAME = 100_000, 10_000
+ENTRIES = ("format", "version", "model", "num_rows", "num_missing", "absent", "extra", "arrays")
 # dimensions and type of arrays; whole numbers are counts of rows
 OF_ROWS: dict[str, tuple[int, type]] = {"sums": (1, float), "seen": (1, int)}
 OF_SPREAD: dict[str, tuple[int, type]] = {
@@ -54,7 +56,6 @@ OF_TABLE: dict[str, tuple[int, type]] = {
     "pairs": (1, int),
     "odd_rows": (1, int),
 }
-ALWAYS = {"format", "version", "model", "num_rows", "num_missing"}
 
 
 def _read_object(text: str) -> dict[str, Any]:
@@ -75,12 +76,34 @@ def _read_object(text: str) -> dict[str, Any]:
         raise ValueError(
             f"the summary has version {form['version']}, newer than {VERSION}: update the library"
         )
+    check_names(form, ENTRIES, "the summary")
     return form
 
 
-def _read_array(name: str, value: Any, num_rows: int) -> np.ndarray:
+def _read_arrays(lists: Any, num_rows: int) -> dict[str, np.ndarray]:
+    """Arrays of nested lists of numbers, whose shapes fit together."""
+    if not isinstance(lists, dict):
+        raise ValueError("the summary has no arrays")
+    known = dict(OF_ROWS)
+    for part in (OF_SPREAD, OF_TABLE):
+        if lists.keys() & part:
+            known |= part
+    check_names(lists, known, "the arrays of the summary")
+    found = {name: _read_array(name, lists[name], *known[name], num_rows) for name in known}
+    fits = len(found["sums"]) == len(found["seen"]) > 0
+    if "sketch" in found:
+        q, r, width = found["sketch"].shape
+        fits &= r == width and {len(found[name]) for name in ("squares", "fourths", "odd")} == {q}
+        fits &= not ((found["squares"] < 0).any() or (found["fourths"] < 0).any())
+    if "cells" in found:
+        fits &= len(found["cells"]) == 5
+    if not fits:
+        raise ValueError("the arrays of the summary do not fit together")
+    return found
+
+
+def _read_array(name: str, value: Any, dimensions: int, kind: type, num_rows: int) -> np.ndarray:
     """An array of nested lists of numbers; among these NumPy would make 1 and 0 of true and false."""
-    dimensions, kind = (OF_ROWS | OF_SPREAD | OF_TABLE)[name]
     try:
         cells = np.array(value, dtype=object)
         found = cells.astype(np.int64 if kind is int else np.float64)
@@ -98,22 +121,9 @@ def _read_array(name: str, value: Any, num_rows: int) -> np.ndarray:
     return found
 
 
-def _check_shapes(arrays: dict[str, np.ndarray]) -> None:
-    """Raise unless related arrays have the same sizes, and sums of squares are not negative."""
-    shapes = {name: array.shape for name, array in arrays.items()}
-    fits = len(arrays["sums"]) > 0 and shapes.get("seen", shapes["sums"]) == shapes["sums"]
-    if "sketch" in arrays:
-        q, r, width = shapes["sketch"]
-        fits &= r == width and {shapes[name] for name in ("squares", "fourths", "odd")} == {(q,)}
-        fits &= not ((arrays["squares"] < 0).any() or (arrays["fourths"] < 0).any())
-    if "cells" in arrays:
-        fits &= len(arrays["cells"]) == 5
-    if not fits:
-        raise ValueError("the arrays of the summary do not fit together")
-
-
-def _check_texts(name: str, value: Any) -> None:
-    """Raise unless a value is a list of names of columns."""
+def _read_texts(form: dict[str, Any], name: str) -> tuple[str, ...]:
+    """A list of names of columns."""
+    value = form[name]
     if (
         not isinstance(value, list)
         or len(value) > MOST_NAMES
@@ -122,48 +132,7 @@ def _check_texts(name: str, value: Any) -> None:
         raise ValueError(
             f"{name!r} of the summary must be names of columns, found {reprlib.repr(value)}"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """How the rows of a batch vary, for each of q metrics: sums over y_t = F (L(x_t) - mu).
-
-    Shapes: squares, fourths (q,), odd (q,), sketch (q, r, r).
-    """
-
-    squares: np.ndarray
-    fourths: np.ndarray
-    odd: np.ndarray
-    sketch: np.ndarray
-
-    def __add__(self, other: Spread) -> Spread:
-        return Spread(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
-
-
-@dataclass(frozen=True, eq=False)
-class TableCounts:
-    """What was met in the columns of a table.
-
-    Shapes: cells (5, V), categories (sum C_v + V,), pairs (cells of all edges,) or (0,), odd_rows (S BINS,).
-    """
-
-    cells: np.ndarray
-    categories: np.ndarray
-    pairs: np.ndarray
-    odd_rows: np.ndarray
-    absent: tuple[Any, ...] = ()
-    extra: tuple[Any, ...] = ()
-
-    def __add__(self, other: TableCounts) -> TableCounts:
-        # what only some of the parts lack is missing there, and not absent
-        return TableCounts(
-            self.cells + other.cells,
-            self.categories + other.categories,
-            self.pairs + other.pairs,
-            self.odd_rows + other.odd_rows,
-            tuple(sorted({*self.absent} & {*other.absent})),
-            tuple(sorted({*self.extra, *other.extra})),
-        )
+    return tuple(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,19 +147,17 @@ class BatchSummary:
         Fingerprint of the test or detector that it was made with; others refuse it.
     num_rows : int
         T.
-    sums : (size,) float array
-        Sums of the likelihoods of the nodes, over the rows that show them; after them, with the metric "score",
-        features of the score.
-    seen : (size,) int array
-        Rows that show each of them; T where nothing is missing.
     num_missing : int
         Missing cells.
-    spread : Spread or None
-        Squares, fourth powers and a sketch of the rows' differences from the reference, which check an alarm; None
-        where the circuit is the reference.
-    table : TableCounts or None
-        Counts of categories, missing cells and new values by column, of pairs and odd rows, where a table was
-        summarised; None for rows of a test.
+    arrays : mapping of str to array
+        What adds up, by name.  Always: "sums" (size,) of the likelihoods of the nodes over the rows that show them
+        (after them, with the metric "score", features of the score), and "seen" (size,), how many rows these are.
+        Where rows are the reference, how the rows vary in each of q metrics, by y_t = F (L(x_t) - mu): "squares" and
+        "fourths" (q,), sums of |y_t|^2 and |y_t|^4; "odd" (q,), rows farther out than all of the reference; "sketch"
+        (q, r, r).  Where a table was summarised: "cells" (5, V) missing, unseen, out of range, rare, odd; "categories"
+        (sum C_v + V,); "pairs" (cells of all edges,) or (0,); "odd_rows" (S BINS,).
+    absent, extra : tuples of str
+        Columns that no part of the table had, and others, which were ignored.
 
     Notes
     -----
@@ -212,43 +179,31 @@ class BatchSummary:
 
     model: str
     num_rows: int
-    sums: np.ndarray
-    seen: np.ndarray
-    num_missing: int = 0
-    spread: Spread | None = field(default=None, repr=False)
-    table: TableCounts | None = field(default=None, repr=False)
+    num_missing: int
+    arrays: Mapping[str, np.ndarray] = field(repr=False)
+    absent: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for owner in (self, self.spread, self.table):
-            for array in vars(owner).values() if owner is not None else ():
-                if isinstance(array, np.ndarray):
-                    array.flags.writeable = False
+        for array in self.arrays.values():
+            array.flags.writeable = False
 
     def __add__(self, other: BatchSummary) -> BatchSummary:
         if not isinstance(other, BatchSummary):
             return NotImplemented
-        if other.model != self.model:
+        if (other.model, other.arrays.keys()) != (self.model, self.arrays.keys()):
             raise ValueError(
-                f"`other` is a summary for the model {other.model[:8]}, expected {self.model[:8]}: only "
-                "summaries that were made with one model add up"
+                f"`other` is a summary for the model {other.model[:8]} of {', '.join(other.arrays)}, expected "
+                f"{self.model[:8]} of {', '.join(self.arrays)}: only summaries that were made alike add up"
             )
-        parts = {}
-        for name in ("spread", "table"):
-            one, two = getattr(self, name), getattr(other, name)
-            if (one is None) != (two is None):
-                has = "a" if one is None else "no"
-                raise ValueError(
-                    f"`other` has {has} `{name}`, expected it to be like the first: only summaries of one "
-                    "kind add up"
-                )
-            parts[name] = None if one is None else one + two
+        # what only some of the parts lack is missing there, and not absent
         return BatchSummary(
             self.model,
             self.num_rows + other.num_rows,
-            self.sums + other.sums,
-            self.seen + other.seen,
             self.num_missing + other.num_missing,
-            **parts,
+            {name: array + other.arrays[name] for name, array in self.arrays.items()},
+            tuple(sorted({*self.absent} & {*other.absent})),
+            tuple(sorted({*self.extra, *other.extra})),
         )
 
     def __radd__(self, other: object) -> BatchSummary:
@@ -259,6 +214,16 @@ class BatchSummary:
 
     def __hash__(self) -> int:
         return hash(self.to_json())
+
+    @property
+    def sums(self) -> np.ndarray:
+        """Sums over the rows that show each number: (size,) float array."""
+        return self.arrays["sums"]
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Rows that show each number: (size,) int array; T where nothing is missing."""
+        return self.arrays["seen"]
 
     @property
     def means(self) -> np.ndarray:
@@ -278,17 +243,8 @@ class BatchSummary:
         str
             `from_json` reads back every number exactly, to the last bit.  Only equal summaries give equal texts.
         """
-        form: dict[str, Any] = {"format": FORMAT, "version": VERSION, "model": self.model}
-        form |= {"num_rows": self.num_rows, "num_missing": self.num_missing}
-        arrays = {"sums": self.sums}
-        if not self.is_whole:
-            arrays["seen"] = self.seen
-        if self.spread is not None:
-            arrays |= {name: getattr(self.spread, name) for name in OF_SPREAD}
-        if self.table is not None:
-            form |= {"absent": list(self.table.absent), "extra": list(self.table.extra)}
-            arrays |= {name: getattr(self.table, name) for name in OF_TABLE}
-        form["arrays"] = {name: array.tolist() for name, array in arrays.items()}
+        arrays = {name: array.tolist() for name, array in self.arrays.items()}
+        form = {"format": FORMAT, "version": VERSION} | vars(self) | {"arrays": arrays}
         return json.dumps(form, allow_nan=False)
 
     @classmethod
@@ -304,32 +260,16 @@ class BatchSummary:
         BatchSummary
         """
         form = _read_object(text)
-        lists = form.pop("arrays", None)
-        if not isinstance(lists, dict):
-            raise ValueError("the summary has no arrays")
-        spread, table = (part if lists.keys() & part else {} for part in (OF_SPREAD, OF_TABLE))
-        names = {"absent", "extra"} if table else set()
-        check_names(form, ALWAYS | names, "the summary")
-        known = {"sums", *spread, *table} | lists.keys() & {"seen"}
-        check_names(lists, known, "the arrays of the summary")
         model, T = form["model"], saved_count(form, "num_rows", 0)
         if not isinstance(model, str) or not re.fullmatch("[0-9a-f]{64}", model):
             raise ValueError(f"'model' must be 64 hexadecimal digits, found {reprlib.repr(model)}")
-        arrays: dict[str, Any] = {
-            name: _read_array(name, value, T) for name, value in lists.items()
-        }
-        _check_shapes(arrays)
-        for name in names:
-            _check_texts(name, form[name])
-        texts: dict[str, Any] = {name: tuple(form[name]) for name in names}
         return cls(
             model,
             T,
-            arrays["sums"],
-            arrays.get("seen", np.full(len(arrays["sums"]), T, dtype=np.int64)),
             saved_count(form, "num_missing", 0),
-            Spread(**{name: arrays[name] for name in spread}) if spread else None,
-            TableCounts(**{name: arrays[name] for name in table}, **texts) if table else None,
+            _read_arrays(form["arrays"], T),
+            _read_texts(form, "absent"),
+            _read_texts(form, "extra"),
         )
 
     def __repr__(self) -> str:
@@ -339,11 +279,16 @@ class BatchSummary:
         )
 
 
-def check_summary(value: object, name: str = "summary") -> BatchSummary:
-    """The argument, if it is a summary of at least one row; TypeError or ValueError otherwise."""
+def check_summary(value: object, model: str, name: str = "summary") -> BatchSummary:
+    """The argument, if it is a summary of at least one row that was made with a model."""
     if not isinstance(value, BatchSummary):
         raise TypeError(
             f"`{name}` must be a BatchSummary, found {type(value).__name__}: make one with `summarize`"
+        )
+    if value.model != model:
+        raise ValueError(
+            f"`{name}` is for the model {value.model[:8]}, expected {model[:8]}: a summary is tested by the model "
+            "that it was made with"
         )
     check_whole_number(value.num_rows, f"{name}.num_rows", 1)
     return value

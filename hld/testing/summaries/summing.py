@@ -1,4 +1,11 @@
-r"""Rows to a summary, a block of rows at a time.
+r"""Rows to sums: to a summary, a block of rows at a time, and to sums with a sample of rows, a chunk at a time.
+
+**Chunks.**  Of a batch that is too long to be held in memory a test needs the averages of its likelihood vectors over
+the rows that show each node, the numbers of these rows, and a sample of its rows, to see which nodes are shown together
+and to check an alarm (`RowSums`).  The sample is uniform: each row has a random number, and those with the smallest are
+kept, of a part of the rows as of all.  A batch with no more rows than are kept gives the same result as in one piece,
+but for holes that are filled by draws, as where the circuit is the reference: the draws of a chunk depend on its place
+and size, as the rows that will follow are not known.
 
 **Fingerprint.**  Which model a summary is for: a hash of everything that its sums depend on.
 
@@ -35,24 +42,29 @@ the reach of a metric for 2 b and c = |R F| 2 b,
 Sketches by random signs: Alon, Matias and Szegedy (1999), J. Computer and System Sciences 58, 137.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import pcircuit
 from hld.features.row_vectors import RowVectors, complete
 from hld.gchi2.three_moments import ThreeMoments, three_moments
-from hld.laws.ranks.confirmation import MOST_VECTORS, excess_of, pooled_of_norms
+from hld.laws.ranks.confirmation import MOST_VECTORS, excess_of, pooled_law, widest_tail
 from hld.laws.ranks.monte_carlo import TIE
+from hld.references.available import MOST_PAIRED, Shown, shown_by
 from hld.references.kept_rows import KeptRows
-from hld.testing.summaries.summary import BatchSummary, Spread
+from hld.testing.summaries.summary import OF_SPREAD, BatchSummary
 from pcircuit.evidence import checked, is_missing
 from pcircuit.io.archive import with_prefix
 from pcircuit.io.circuit_file import to_arrays
 
+Spread: TypeAlias = Mapping[str, np.ndarray]  # the arrays of `OF_SPREAD`
 SKETCH = 16  # r
 SKETCH_SEED = 16
 
@@ -72,17 +84,15 @@ def spread_of(
     differences: np.ndarray,
 ) -> Spread:
     """The spread of rows; shapes differences (n, m)."""
-    squares, fourths, odd, sketch = [], [], [], []
-    for metric, farthest, signs in zip(metrics, kept.farthest, sketches, strict=True):
-        squared = metric.squared(differences)
-        small = differences @ signs
-        squares.append(squared.sum())
-        fourths.append((squared**2).sum())
-        odd.append(int((squared > farthest * (1 + TIE)).sum()))
-        sketch.append(small.T @ small)
-    return Spread(
-        np.array(squares), np.array(fourths), np.array(odd, dtype=np.int64), np.array(sketch)
-    )
+    squared = [metric.squared(differences) for metric in metrics]
+    small = [differences @ signs for signs in sketches]
+    farthest = kept.farthest * (1 + TIE)
+    return {
+        "squares": np.array([one.sum() for one in squared]),
+        "fourths": np.array([(one**2).sum() for one in squared]),
+        "odd": np.array([(one > far).sum() for one, far in zip(squared, farthest, strict=True)]),
+        "sketch": np.array([one.T @ one for one in small]),
+    }
 
 
 def confirmed_by_spread(
@@ -95,7 +105,7 @@ def confirmed_by_spread(
     stretch: float = 1.0,
     *,
     held: float | None = None,
-) -> tuple[Any, ...]:
+) -> tuple[float, ...]:
     """For each metric the p-value that the spread of the batch allows: `hld.laws.ranks.confirmation`, without rows.
 
     Shapes: mean (m,), squared (q,).
@@ -105,26 +115,16 @@ def confirmed_by_spread(
         center = metric.apply(mean)
         length = float(np.linalg.norm(center))
         small = _signs(len(center)) @ center
-        norms = _norms(
-            spread.sketch[i] - T * np.outer(small, small), spread.squares[i] - T * length**2, T
-        )
-        own = ((spread.fourths[i] / T) ** 0.25 + T / N * length) ** 4
-        value = pooled_of_norms(
-            k,
-            kept.norms[i],
-            kept.fourth[i],
-            norms * stretch**2,
-            own * stretch**4,
-            (length * stretch, squared[i], T),
-        )
-        h = int(spread.odd[i])
-        if h and min(MOST_VECTORS, k) >= T:
-            value = max(
-                value,
-                float(
-                    np.prod((T - np.arange(h)) / ((k if held is None else held) + T - np.arange(h)))
-                ),
-            )
+        scatter = spread["sketch"][i] - T * np.outer(small, small)
+        norms = _norms(scatter, spread["squares"][i] - T * length**2, T)
+        own = ((spread["fourths"][i] / T) ** 0.25 + T / N * length) ** 4
+        batch = length * stretch, squared[i], T
+        own_norms, fourth = norms * stretch**2, own * stretch**4
+        law = pooled_law(k, kept.norms[i], kept.fourth[i], own_norms, fourth, batch)
+        value = float(widest_tail(*law))
+        odd = T - np.arange(int(spread["odd"][i]))
+        if len(odd) and min(MOST_VECTORS, k) >= T:
+            value = max(value, float(np.prod(odd / ((k if held is None else held) + odd))))
         result.append(value)
     return tuple(result)
 
@@ -144,15 +144,16 @@ def pooled_by_spread(
     n, T = (one.num_rows for one in batches)
     N, result = n + T, []
     every = sum(one.num_rows * one.means for one in batches) / N
+    both = {name: sum(one.arrays[name] for one in batches) for name in OF_SPREAD}
     for i, metric in enumerate(metrics):
         center = metric.apply(every - mean)
         length, signs = float(np.linalg.norm(center)), _signs(len(center))
         small = signs @ center
-        scatter = sum(one.spread.sketch[i] for one in batches) - N * np.outer(small, small)
-        trace = max(sum(one.spread.squares[i] for one in batches) - N * length**2, 0.0) / (N - 1)
+        scatter = both["sketch"][i] - N * np.outer(small, small)
+        trace = max(both["squares"][i] - N * length**2, 0.0) / (N - 1)
         values = np.maximum(np.linalg.eigvalsh(scatter), 0.0) / (N - 1)
         second, scale = float((values**2).sum()), three_moments(values).scale
-        fourth = ((sum(one.spread.fourths[i] for one in batches) / N) ** 0.25 + length) ** 4
+        fourth = ((both["fourths"][i] / N) ** 0.25 + length) ** 4
         stretch = (
             excess_of(trace, np.sqrt(second), fourth) * (T**-3.0 + n**-3.0) / (1 / T + 1 / n) ** 2
         )
@@ -186,39 +187,35 @@ def _signs(l: int) -> np.ndarray:
 SLACK = 1e-3  # roundings, and likelihoods of units whose parameters sum to a little more than 1
 
 
-def check_possible(
-    vectors: RowVectors, metrics: tuple[Any, ...], summary: BatchSummary, name: str = "summary"
-) -> None:
+def check_possible(test: Any, summary: BatchSummary, name: str = "summary") -> None:
     """Raise unless the sums of a summary can be those of so many rows."""
+    vectors, parts = test.vectors, test.calibration
     if len(summary.sums) != vectors.size:
         raise ValueError(
             f"`{name}` has {len(summary.sums)} sums, expected {vectors.size}: make the summary again"
         )
-    most = summary.seen * vectors.bounds * (1 + SLACK)
-    least = (
-        np.where(np.arange(vectors.size) < len(vectors.nodes), 0.0, -most) - 1e-9 * summary.num_rows
-    )
-    spread = summary.spread
-    if ((summary.sums > most) | (summary.sums < least)).any() or not (
-        spread is None or _is_of_rows(spread, summary.num_rows, metrics, vectors.bounds)
-    ):
-        raise ValueError(
-            f"`{name}` holds sums that {summary.num_rows} rows cannot have: make the summary again"
-        )
+    T, bounds, arrays = summary.num_rows, vectors.bounds, summary.arrays
+    most = summary.seen * bounds * (1 + SLACK)
+    least = np.where(np.arange(vectors.size) < len(vectors.nodes), 0.0, -most) - 1e-9 * T
+    fits = ((summary.sums <= most) & (summary.sums >= least)).all()
+    if parts.kept is not None:
+        fits = fits and "squares" in arrays and _is_of_rows(arrays, T, parts.metrics, bounds)
+    if not fits:
+        raise ValueError(f"`{name}` holds sums that {T} rows cannot have: make the summary again")
 
 
 def _is_of_rows(spread: Spread, T: int, metrics: tuple[Any, ...], bounds: np.ndarray) -> bool:
     """Whether sums of squares, and what goes with them, can be those of T rows of numbers with such bounds."""
     reach = np.array([metric.reach(2 * bounds) for metric in metrics])
     corners = np.array([np.abs(signs).T @ (2 * bounds) for signs in sketches_of(metrics)])
-    squares, fourths, most = spread.squares, spread.fourths, 1 + SLACK
-    if squares.shape != reach.shape or spread.sketch.shape[1:] != corners.shape[1:] * 2:
+    squares, fourths, most = spread["squares"], spread["fourths"], 1 + SLACK
+    if squares.shape != reach.shape or spread["sketch"].shape[1:] != corners.shape[1:] * 2:
         return False
     with np.errstate(over="ignore"):  # infinite is too large
         fits = (squares <= T * reach**2 * most) & (squares**2 <= T * fourths * most)
         fits &= fourths <= squares**2 * most
     products = corners[:, :, None] * corners[:, None, :]
-    return bool(fits.all() and (np.abs(spread.sketch) <= T * products * most).all())
+    return bool(fits.all() and (np.abs(spread["sketch"]) <= T * products * most).all())
 
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
@@ -249,30 +246,88 @@ def summarize_rows(test: Any, rows: Any, *, first: int = 0) -> BatchSummary:
     if num_missing and test.missing == "complete":
         rows, _ = complete(test.circuit, rows, test.settings.seed + first)
     sums, seen = test.vectors.sums(rows)
-    spread = None if test.calibration.kept is None else _spread(test, rows, first)
-    return BatchSummary(test.fingerprint, len(rows), sums, seen, num_missing, spread)
+    arrays = {"sums": sums, "seen": seen}
+    if test.calibration.kept is not None:
+        arrays |= _spread(test, rows, first)
+    return BatchSummary(test.fingerprint, len(rows), num_missing, arrays)
 
 
 def _spread(test: Any, rows: np.ndarray, first: int) -> Spread:
     """The spread of rows, from a sample of them where they are many; `first` rows of the batch came before."""
     look, parts, most = test.vectors, test.calibration, max(LEAST_SPREAD, MOST_SPREAD - first)
     sketches, share, n = sketches_of(parts.metrics), 1.0, len(rows)
-    found = spread_of(parts.metrics, sketches, parts.kept, np.zeros((0, look.size)))
+    found = dict(spread_of(parts.metrics, sketches, parts.kept, np.zeros((0, look.size))))
     if n > most:
         chosen = np.random.default_rng([SEED, first, n]).choice(n, size=most, replace=False)
         rows, share = rows[np.sort(chosen)], most / n
     for block in _blocks(rows, BLOCK_VALUES // look.size):
         differences = np.where(look.seen(block), parts.differences(look, block), 0.0)
         for piece in _blocks(differences, CACHED_VALUES // look.size):
-            found += spread_of(parts.metrics, sketches, parts.kept, piece)
-    odd = np.round(found.odd / share).astype(np.int64)
-    return Spread(found.squares / share, found.fourths / share, odd, found.sketch / share)
+            for name, one in spread_of(parts.metrics, sketches, parts.kept, piece).items():
+                found[name] = found[name] + one
+    scaled = {name: one / share for name, one in found.items()}
+    scaled["odd"] = np.round(scaled["odd"]).astype(np.int64)
+    return scaled
 
 
 def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
     """So many rows at a time, at least one."""
     size = max(1, size)
     return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Sums over rows: they travel, and add up in the order of the rows.
+
+    Shapes: sums, counts (size,), rows (r, V), numbers (r,).
+    """
+
+    num_rows: int
+    num_missing: int
+    sums: np.ndarray
+    counts: np.ndarray
+    rows: np.ndarray
+    numbers: np.ndarray
+
+    def __add__(self, other: RowSums) -> RowSums:
+        """Those of both."""
+        return RowSums(
+            self.num_rows + other.num_rows,
+            self.num_missing + other.num_missing,
+            self.sums + other.sums,
+            self.counts + other.counts,
+            *_chosen(
+                np.concatenate([self.rows, other.rows]),
+                np.concatenate([self.numbers, other.numbers]),
+            ),
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row is kept."""
+        return self.num_rows == len(self.rows)
+
+    def shown(self, vectors: RowVectors) -> Shown:
+        """What the rows show of the numbers of a vector."""
+        return shown_by(vectors, self.sums, self.counts, self.num_rows, self.rows)
+
+
+def row_sums(test: Any, rows: np.ndarray, rng: np.random.Generator, first: int) -> RowSums:
+    """Sums over a chunk (n, V) of evidence, -1 for a hole; so many rows, or seeds, came before it."""
+    missing = int(is_missing(rows).sum())
+    if missing and test.missing != "available":
+        rows, _ = complete(test.circuit, rows, test.settings.seed + first)
+    sums, counts = test.vectors.sums(rows)
+    return RowSums(len(rows), missing, sums, counts, *_chosen(rows, rng.random(len(rows))))
+
+
+def _chosen(rows: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows with the smallest numbers, as many as are kept, in their order."""
+    if len(numbers) <= MOST_PAIRED:
+        return rows, numbers
+    kept = np.sort(np.argpartition(numbers, MOST_PAIRED)[:MOST_PAIRED])
+    return rows[kept], numbers[kept]
 
 
 def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.factored import whole_cells
-from hld.tables.schemas.row_order import BY_CHANCE, never_decreases, order_by_chance
+from hld.tables.schemas.learn_schema import BY_CHANCE, never_decreases, order_by_chance
 from hld.tables.times import as_seconds, time_kind, time_texts
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
@@ -31,7 +30,7 @@ def warn_of_clock(columns: Any) -> None:
     """Warn of rows that no column of dates shows to be in order of time, and of gaps in the column that does."""
     names = columns.names if columns.names is not None else range(len(columns.arrays))
     dates = [
-        (name, _seconds(whole_cells(values)))
+        (name, _seconds(values))
         for name, values in zip(names, columns.arrays, strict=True)
         if time_kind(values) == "date"
     ]
@@ -49,7 +48,7 @@ def warn_of_clock(columns: Any) -> None:
         warnings.warn(said, UserWarning, stacklevel=5)
 
 
-def _seconds(values: np.ndarray) -> np.ndarray:
+def _seconds(values: Any) -> np.ndarray:
     """(N,) seconds of dates since the first: those since 1970 are doubles a quarter of a microsecond apart."""
     seconds = as_seconds(values, "date")[0]
     known = np.flatnonzero(~np.isnan(seconds))

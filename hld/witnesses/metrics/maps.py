@@ -76,7 +76,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.features.linear_maps import Scaled, SparseRows, Stretched, Window
+from hld.features.linear_maps import Scaled, SparseRows, Stretched
 from hld.references.covariances import pivoted_factor
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from pcircuit.inference.densities import log_bounds
@@ -108,7 +108,7 @@ def standardized(reference: Reference, **options: Any) -> Scaled:
     )
 
 
-def score(reference: Any, **options: Any) -> Window:
+def score(reference: Any, **options: Any) -> Scaled:
     """The metric "score" for a reference whose vectors hold features of the score."""
     vectors = reference.vectors
     if vectors.features is None:
@@ -116,7 +116,7 @@ def score(reference: Any, **options: Any) -> Window:
             "`metric` 'score' compares rows with rows: use reference='training' with `training_data`"
         )
     m = len(vectors.nodes)
-    return Window("score", Scaled("score", np.ones(vectors.size - m)), m, vectors.size)
+    return Scaled("score", np.ones(vectors.size - m), before=m)
 
 
 RANK = 1e-6  # singular values below this share of the largest count as zero
@@ -244,7 +244,7 @@ def _eigenpairs(covariance: Any, m: int, least: float) -> tuple[np.ndarray, np.n
     """
     if m > MAX_FULL_SPECTRUM:
         return leading_eigenpairs(
-            covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE
+            covariance.moments.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE
         )
     matrix = covariance.covariance()
     if least < DISTINCT:

@@ -22,13 +22,14 @@ holds whatever the norm.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.features.linear_maps import LinearMap, Scaled, widened
+from hld.features.linear_maps import LinearMap, Scaled
 from hld.references.reference import Reference
 from hld.witnesses.metrics.maps import (
     euclidean,
@@ -98,7 +99,7 @@ def build_metric(part: str | np.ndarray, reference: Reference, **options: Any) -
         if isinstance(part, str)
         else Scaled("weights", np.array(part, dtype=np.float64))
     )
-    return widened(metric, len(reference.mean))
+    return replace(metric, behind=len(reference.mean) - metric.before - metric.size)
 
 
 def default_metrics(

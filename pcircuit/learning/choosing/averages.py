@@ -124,7 +124,7 @@ class Average(NamedTuple):
     @property
     def logs(self) -> Floats:
         """(n,) log-likelihoods of the validation rows under the average."""
-        return np.asarray(self.total - np.log(len(self.members)))
+        return self.total - np.log(len(self.members))
 
     def promise(self, num_members: int) -> float:
         """Nats per row that more members will gain, up to so many; from two or more.
@@ -389,12 +389,11 @@ def best_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     likelihoods = np.exp(logs - top)  # in units of the best model of each row
     weights = np.full(len(logs), 1 / len(logs))
     for _ in range(MOST_STEPS):
-        total = (weights[:, None] * likelihoods).sum(axis=0)
+        total = weights @ likelihoods
         gradient = (likelihoods / total).mean(axis=1)
         if gradient.max() - 1 <= tolerance:
             break
         weights = weights * gradient
-    total = (weights[:, None] * likelihoods).sum(axis=0)
     return weights / weights.sum(), float((np.log(total) + top).mean())
 
 

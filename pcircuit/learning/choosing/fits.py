@@ -65,6 +65,19 @@ def merged(table: Evidence) -> tuple[Evidence, Floats]:
     return rows, counts.astype(np.float64)
 
 
+def em_steps(
+    table: Any, weights: Floats | None, pseudocount: float, n_jobs: int | None, fit: Any = fit_em
+) -> Callable[[Any, int], tuple[Any, Floats]]:
+    """What fits a model for some epochs more; shapes table (N, V), weights (N,)."""
+
+    def step(model: Any, epochs: int) -> tuple[Any, Floats]:
+        options = {"weights": weights, "pseudocount": pseudocount, "n_jobs": n_jobs}
+        found: tuple[Any, Floats] = fit(model, table, num_epochs=epochs, **options)
+        return found
+
+    return step
+
+
 def fitted_tree(
     rows: Rows,
     tree: Ints,
@@ -82,18 +95,10 @@ def fitted_from(
     rows: Rows, start: Circuit, size: Size, search: LearnSearch, name: str
 ) -> tuple[Circuit, Trial]:
     """A circuit of all rows, from given start values."""
-
-    def step(circuit: Circuit, epochs: int) -> tuple[Circuit, Floats]:
-        return fit_em(
-            circuit,
-            rows.rows,
-            weights=rows.counts,
-            num_epochs=epochs,
-            pseudocount=size.pseudocount,
-            n_jobs=rows.n_jobs,
-        )
-
-    return until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
+    step = em_steps(rows.rows, rows.counts, size.pseudocount, rows.n_jobs)
+    return until_worse(
+        start, step, rows.held, rows.n_jobs, search, EPOCHS_BETWEEN_LOOKS, (name, *size)
+    )
 
 
 def fitted_parts(
@@ -110,7 +115,7 @@ def fitted_parts(
     """
     tables = [rows.table[part] for part in random_parts(rows.table, num_parts, generator)]
     shares = np.array([len(table) for table in tables]) / len(rows.table)
-    merged_tables = [merged(table) for table in tables]
+    steps = [em_steps(*merged(table), size.pseudocount, rows.n_jobs) for table in tables]
     start = Mixture(
         [
             hclt(
@@ -127,15 +132,8 @@ def fitted_parts(
 
     def step(model: Mixture, epochs: int) -> tuple[Mixture, Floats]:
         fits = [
-            fit_em(
-                circuit,
-                part,
-                weights=counts,
-                num_epochs=epochs,
-                pseudocount=size.pseudocount,
-                n_jobs=rows.n_jobs,
-            )
-            for circuit, (part, counts) in zip(model.circuits, merged_tables, strict=True)
+            step_of_part(circuit, epochs)
+            for circuit, step_of_part in zip(model.circuits, steps, strict=True)
         ]
         mean = sum(
             share * (history[-1] + np.log(share))
@@ -143,26 +141,24 @@ def fitted_parts(
         )
         return Mixture([circuit for circuit, _ in fits], shares), np.array([mean])
 
-    return until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
+    return until_worse(
+        start, step, rows.held, rows.n_jobs, search, EPOCHS_BETWEEN_LOOKS, (name, *size)
+    )
 
 
 def fitted_together(
     rows: Rows, mixture: Mixture, size: Size, search: LearnSearch
 ) -> tuple[Mixture, Trial]:
     """A mixture all of whose circuits learn from all rows, each mostly from those that it explains best."""
-
-    def step(model: Mixture, epochs: int) -> tuple[Mixture, Floats]:
-        return fit_mixture(
-            model,
-            rows.rows,
-            weights=rows.counts,
-            num_epochs=epochs,
-            pseudocount=size.pseudocount,
-            n_jobs=rows.n_jobs,
-        )
-
+    step = em_steps(rows.rows, rows.counts, size.pseudocount, rows.n_jobs, fit_mixture)
     return until_worse(
-        mixture, step, rows, search, JOINT_BETWEEN_LOOKS, ("all trees together", *size)
+        mixture,
+        step,
+        rows.held,
+        rows.n_jobs,
+        search,
+        JOINT_BETWEEN_LOOKS,
+        ("all trees together", *size),
     )
 
 
@@ -177,7 +173,7 @@ def fitted_points(
 ) -> tuple[Mixture, Trial]:
     """A mixture over a continuous hidden variable, at so many points."""
     epochs = min(search.num_epochs, MOST_POINT_EPOCHS)
-    fitted = continuous_mixture(
+    mixture, training, validation = continuous_mixture(
         rows.table,
         rows.held,
         rows.categories,
@@ -187,9 +183,7 @@ def fitted_points(
         tolerance=search.tolerance,
         least=least,
     )
-    return fitted.mixture, Trial(
-        name, *size, np.arange(1, len(fitted.validation) + 1), fitted.training, fitted.validation
-    )
+    return mixture, Trial(name, *size, np.arange(1, len(training) + 1), training, validation)
 
 
 def fitted_kernels(
@@ -222,7 +216,8 @@ def fitted_kernels(
 def until_worse(
     model: Any,
     step: Callable[[Any, int], tuple[Any, Floats]],
-    rows: Rows,
+    held: Any,
+    n_jobs: int | None,
     search: LearnSearch,
     between: int,
     what: tuple[str, int, float],
@@ -232,7 +227,7 @@ def until_worse(
     looks: list[tuple[int, float, float]] = []
     for epochs in range(0, search.num_epochs, between):
         model, history = step(model, min(between, search.num_epochs - epochs))
-        mean = float(model.log_likelihood(rows.held, n_jobs=rows.n_jobs).mean())
+        mean = float(model.log_likelihood(held, n_jobs=n_jobs).mean())
         looks.append((min(epochs + between, search.num_epochs), float(history[-1]), mean))
         best, highest = (model, mean) if mean > highest or not looks[:-1] else (best, highest)
         passed, misses = (
@@ -271,11 +266,10 @@ def _cut(rows: Evidence, least: int, generator: np.random.Generator) -> np.ndarr
         return None
     for v in generator.permutation(rows.shape[1]).tolist():
         column = rows[:, v]
-        thresholds, counts = np.unique(column[column >= 0], return_counts=True)
-        below = np.cumsum(counts)[:-1]
-        above = counts.sum() - below
-        enough = np.flatnonzero(np.minimum(below, above) >= least)
-        if len(enough):
-            k = int(generator.choice(enough))
-            return np.asarray(np.where(column >= 0, column <= thresholds[k], below[k] >= above[k]))
+        seen = np.sort(column[column >= 0])
+        possible = np.unique(seen[least - 1 : len(seen) - least])  # that leave enough on both sides
+        possible = possible[np.searchsorted(seen, possible, side="right") <= len(seen) - least]
+        if len(possible):
+            below = column <= generator.choice(possible)
+            return np.where(column >= 0, below, below[column >= 0].mean() >= 0.5)
     return None

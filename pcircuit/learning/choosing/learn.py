@@ -44,8 +44,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import Floats, Seed, check_flag, check_generator
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.arguments import Floats, Seed, check_generator
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture
 from pcircuit.evidence import float_table
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
@@ -54,7 +54,7 @@ from pcircuit.learning.choosing.densities import learned_densities
 from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree, merged
 from pcircuit.learning.choosing.search import Learned, LearnSearch, Trial
 from pcircuit.learning.chow_liu import chow_liu_tree
-from pcircuit.learning.em import EMWatch, fit_em
+from pcircuit.learning.em import fit_em, progress_bar
 from pcircuit.learning.pair_counts import checked_table
 
 LOG = logging.getLogger(__name__)
@@ -163,9 +163,7 @@ def learn(
         held = None if validation is None else float_table(validation, "validation")
         if len(table) < 2:
             raise ValueError("`data` must have at least two rows to choose by, found one")
-        with EMWatch(progress=check_flag(progress, "progress")).bar(
-            search.num_trees + 5
-        ) as advance:
+        with progress_bar(progress, search.num_trees + 5) as advance:
 
             def noted(trial: Trial) -> float:
                 trials.append(trial)
@@ -175,13 +173,12 @@ def learn(
             best, several, logs = learned_densities(
                 table, held, leaves, search, generator, n_jobs, noted
             )
-        error = float(logs.std() / np.sqrt(max(len(logs) - 1, 1)))
-        return Learned(best, several, float(logs.mean()), error, tuple(trials))
+        return _learned(best, several, logs, trials)
     rows = _split(data, validation, num_categories, generator, n_jobs)
     fits = len(search.num_latents) + len(search.pseudocounts) - 1
     if search.num_trees > 1:  # about: cheap ones are more
         fits += search.num_trees + 2 * (len(search.num_parts) + 2) + len(search.bandwidths)
-    with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as advance:
+    with progress_bar(progress, fits) as advance:
 
         def note(trial: Trial) -> float:
             LOG.info(
@@ -202,9 +199,16 @@ def learn(
     judged = circuit if validation is None else last  # without the rows that judge
     logs = log_likelihood(judged if mixture is None else mixture, rows.held, n_jobs=n_jobs)
     _warn_of_impossible(logs)
+    return _learned(last, mixture, logs, trials)
+
+
+def _learned(
+    circuit: Circuit, mixture: Mixture | None, logs: Floats, trials: list[Trial]
+) -> Learned:
+    """The result, with what the model says of the rows that judge; shapes logs (n,)."""
     is_known = len(logs) > 1 and bool(np.isfinite(logs).all())
     error = float(logs.std(ddof=1) / np.sqrt(len(logs))) if is_known else float("inf")
-    return Learned(last, mixture, float(logs.mean()), error, tuple(trials))
+    return Learned(circuit, mixture, float(logs.mean()), error, tuple(trials))
 
 
 def _split(
@@ -326,4 +330,4 @@ def grown(circuit: Circuit, noise: float, generator: np.random.Generator) -> Cir
 def _apart(shares: Floats, noise: float, generator: np.random.Generator) -> Floats:
     """Rows with noise, which sum to one."""
     noisy = shares * np.exp(noise * generator.standard_normal(shares.shape))
-    return np.asarray(noisy / noisy.sum(axis=1, keepdims=True))
+    return noisy / noisy.sum(axis=1, keepdims=True)

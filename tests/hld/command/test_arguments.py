@@ -46,20 +46,6 @@ def test_wrong_arguments_end_with_2(argv, run_here):
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (["--help"], "CSV, Parquet, JSON lines or JSON"),
-        (["audit", "--help"], "HELDOUT.csv rows that the model has not seen"),
-        (["test", "--help"], r"one character ('\t' is a tab)"),
-    ],
-)
-def test_help_says_what_is_read(command, said, capsys):
-    with pytest.raises(SystemExit):
-        main(command)
-    assert said in " ".join(capsys.readouterr().out.split())
-
-
-@pytest.mark.parametrize(
     ("given", "is_said"),
     [
         (["a.csv", "b.csv", "c.csv"], True),
@@ -136,9 +122,3 @@ def test_the_table_of_a_test_may_stand_behind_options(argv):
         argv[-1] if argv[0] != "t.csv" else "t.csv",
         0.1,
     )
-
-
-def test_what_is_quoted_of_arguments_is_escaped(capsys):
-    with pytest.raises(SystemExit):
-        PARSER.parse_args(["info", "m.hld", "more\x1b[2J"])
-    assert r"more\x1b[2J" in capsys.readouterr().err

@@ -1,43 +1,10 @@
 """Files on the command line: what they say whatever the order of their rows, and what is refused in one sentence."""
 
-import sys
-
-import numpy as np
 import pandas as pd
 import pytest
 from command_line import amounts
 
 import hld
-
-
-def test_a_closed_standard_input_is_named(run_here, tmp_path, monkeypatch):
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(
-        tmp_path / "m.hld"
-    )
-    monkeypatch.setattr(sys, "stdin", None)
-    for command in ("test", "monitor"):
-        status, out, err = run_here(command, "m.hld", *(["-"] if command == "test" else []))
-        assert (status, out) == (2, "")
-        assert err.startswith("hld: error: standard input is closed, expected a ")
-
-
-def test_schemas_and_summaries_may_begin_with_a_mark(run_here, tmp_path):
-    """Editors put the mark there."""
-    table = pd.DataFrame(
-        {"k": np.random.default_rng(0).choice(["a", "b"], 100), "n": np.arange(100) % 3}
-    )
-    table.to_csv(tmp_path / "t.csv", index=False)
-    column = '"name": "k", "kind": "categorical", "levels": ["a", "b", "c"]'
-    text = f'{{"format": "hld table schema", "version": 1, "columns": [{{{column}}}]}}'
-    (tmp_path / "s.json").write_text(text, encoding="utf-8-sig")
-    assert (
-        run_here("fit", "t.csv", "-o", "m.hld", "--schema", "s.json", "--num-epochs", "2")[0] == 0
-    )
-    assert hld.load(tmp_path / "m.hld").schema_["k"].levels == ("a", "b", "c")
-    assert run_here("summarize", "m.hld", "t.csv", "-o", "sums.json")[0] == 0
-    own = run_here("test", "m.hld", "--summary", "sums.json", "--json")
-    (tmp_path / "sums.json").write_text((tmp_path / "sums.json").read_text(), encoding="utf-8-sig")
-    assert run_here("test", "m.hld", "--summary", "sums.json", "--json") == own
 
 
 @pytest.mark.parametrize(

@@ -257,18 +257,6 @@ def test_text_and_json_are_what_the_library_says(run, folder):
         assert line.endswith(one.describe())
 
 
-def test_columns_that_cannot_be_compared_have_a_dash(run, run_here, folder, tmp_path):
-    table = {"colour": ["red", "blue"] * 20, "new": [1, 2, 3, 4] * 10}
-    hld.HLDDetector(num_latents=1, num_epochs=1, num_resamples=19).fit(table).save(
-        tmp_path / "new.hld"
-    )
-    status, out, _ = run_here("diff", str(folder / "model.hld"), "new.hld")
-    assert status == 0
-    assert [
-        line.split()[1] for line in out.splitlines() if line.startswith(("new", "visits", "income"))
-    ] == ["-"] * 3
-
-
 def test_the_command_writes_both_files(run, folder):
     pytest.importorskip("onnx")
     from hld.apps.export.onnx_graph import onnx_model
@@ -296,21 +284,6 @@ def test_what_is_not_exported_is_said_with_the_option_of_the_shell(run_here, tmp
     status, _, err = run_here("export", "m.hld", "--c", "m.c")
     assert status == 2
     assert "--metric likelihoods" in err
-
-
-@pytest.mark.parametrize("other", ["same", "./same", "link"])
-def test_two_outputs_of_one_name_are_refused_before_the_work(run, folder, other):
-    """The graph had replaced the C, and both were said to be written."""
-    (folder / "link").unlink(missing_ok=True)
-    (folder / "link").symlink_to("same")
-    (folder / "same").write_text("as it was")
-    status, out, err = run("export", "absent.hld", "--c", "same", "--onnx", other)
-    assert (status, out) == (2, "")
-    assert err == (
-        f"hld: error: '{other}' is to be written twice, expected a file for each "
-        "output: one would replace the other\n"
-    )
-    assert (folder / "same").read_text() == "as it was"
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.5, True), (0.0, False)])

@@ -12,7 +12,6 @@ from hld.apps.command.output import (
     check_output,
     log_to_standard_error,
     print_table,
-    print_text,
     save_figure,
     step,
 )
@@ -31,15 +30,6 @@ def test_plain_table_is_aligned(capsys):
     assert capsys.readouterr().out == "name  share\n"
     print_table(("name", "share"), [("a", 0.123456), ("long name", 12)])
     assert capsys.readouterr().out == "name        share\na          0.1235\nlong name      12\n"
-
-
-def test_control_characters_do_not_reach_the_terminal(capsys):
-    """Neither in lines nor in tables; line feeds are kept between lines and escaped in cells."""
-    evil = "a\x1b[31m\x07\x9b\u202e\ud800"
-    print_text(f"{evil}\nb")
-    print_table((evil, "n"), [(f"{evil}\nc", 1)])
-    escaped = r"a\x1b[31m\x07\x9b\u202e\ud800"
-    assert capsys.readouterr().out == f"{escaped}\nb\n{escaped}     n\n{escaped}\\nc  1\n"
 
 
 def figure():
@@ -86,14 +76,6 @@ def test_a_terminal_shows_what_is_being_done(monkeypatch):
     with step("counting \x1b[31m"):
         pass
     assert "counting \\x1b[31m" in found.getvalue()
-
-
-def test_without_rich_a_terminal_stays_as_it_is(monkeypatch):
-    found = terminal(monkeypatch)
-    monkeypatch.setitem(sys.modules, "rich", None)
-    with step("counting"):
-        pass
-    assert found.getvalue() == ""
 
 
 def test_a_step_is_logged_with_its_time_and_without_control_characters(monkeypatch, capsys):

@@ -172,28 +172,6 @@ def test_a_batch_that_looks_like_other_types_keeps_its_levels(lines, encoder, cs
     assert report.num_unseen.tolist() == [0] * 5
 
 
-def test_levels_of_two_types_are_told_by_their_text(csv_file):
-    """A level that is the number 1 among text is found as "1"."""
-    encoder = fit_encoder([[1, 0], ["a", 1], [1, 2]], names=["p", "q"])
-    assert codes(encoder, csv_file("p,q", "1,0", "a,0")) == [[0, 0], [1, 0]]
-
-
-def test_booleans_are_booleans_in_a_batch(encoder, csv_file):
-    """As in a frame: 0 and 1 are equal to them, but their texts are others."""
-    batch = read_batch(
-        csv_file(HEADER, *[f"red,{word},1,2.5,z" for word in ("true", "False", "1", "0", "", "2")]),
-        encoder,
-    )
-    assert [repr(cell) for cell in batch["member"]] == [
-        "True",
-        "False",
-        "True",
-        "False",
-        "None",
-        "2",
-    ]
-
-
 def test_text_in_a_column_of_numbers_is_counted(encoder, csv_file):
     """Such a cell has no number and no level; the file is read all the same."""
     batch = read_batch(

@@ -43,7 +43,7 @@ def test_monitor_names_columns_that_are_not_there(run, folder):
     with pytest.warns(UserWarning, match="standard input: column") as said:
         _, out, _ = run("monitor", "model.hld", stdin=calm.replace("visits", "visit", 1))
     assert [str(one.message) for one in said] == [
-        "standard input: column 'visits' is not there: all of its cells count as missing",
+        "standard input: column 'visits' is not there: all cells count as missing",
         "standard input: column 'visit' was not in training: ignored",
     ]
     for line in out.splitlines():
@@ -212,15 +212,6 @@ def test_the_rows_of_a_line_are_in_the_state_before_the_line(run, folder, ending
     assert json.loads(out[-1]) == json.loads(whole.splitlines()[-1])
 
 
-def test_the_monitor_reads_empty_lines_of_one_column_as_missing(run_here, tmp_path):
-    table = pd.DataFrame({"k": np.random.default_rng(0).choice([0, 1, 2, None], 300)})
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
-    status, out, err = run_here("monitor", "m.hld", "--every", "4", stdin="\nk\n1\n\n2\n\n\n0\n")
-    assert (status, err) == (0, "")
-    assert [json.loads(line)["num_rows"] for line in out.splitlines()] == [4, 6, 6]
-    assert [json.loads(line)["num_missing"] for line in out.splitlines()] == [2, 3, 3]
-
-
 OPEN = "x;0\n" + '"x;0\n' + "x;0\n" * 20
 
 
@@ -257,15 +248,6 @@ def test_the_monitor_refuses_a_quote_without_an_end_in_one_sentence(run_here, tm
         assert (status, err.count("\n")) == (2, 1)
         assert "hld: error: standard input " in err
         assert said in err
-
-
-def test_the_monitor_takes_cells_of_several_lines(run_here, tmp_path):
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(
-        tmp_path / "m.hld"
-    )
-    stream = 'k;amount\n"two\nlines";1\n"a ""quote""\n";2\n"";3\n' + '"\n";4'
-    status, out, _ = run_here("monitor", "m.hld", "--every", "1", "--alpha", "1e-9", stdin=stream)
-    assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (0, 4)
 
 
 class Interrupted(io.StringIO):

@@ -168,15 +168,15 @@ def test_what_cannot_be_compared_is_refused(test, monkeypatch):
     for model, first, second, error, said in (
         (test, none, rows, ValueError, "`first` has no rows: at least one is needed"),
         (test, rows, none, ValueError, "`second` has no rows: at least one is needed"),
-        (test, one, empty, ValueError, "`second` is a summary of no rows, or of rows with holes"),
+        (test, one, empty, ValueError, "`second.num_rows` must be a whole number"),
         (test, one, [[0, 1]], TypeError, "`second` must be a BatchSummary"),
-        (test, one, other, ValueError, r"`second` is for the model \w{8}, expected \w{8}: two"),
+        (test, one, other, ValueError, r"`second` is for the model \w{8}, expected \w{8}: a"),
         (
             against,
             holed,
             holed,
             ValueError,
-            "`first` is a summary of no rows, or of rows with holes, .*: give",
+            "`first` is a summary of rows with holes, .*: give",
         ),
         (
             3,

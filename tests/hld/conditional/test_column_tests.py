@@ -15,8 +15,8 @@ import hld
 import pcircuit
 from hld.answers.reports import batch_report
 from hld.testing.conditional import few_rows
-from hld.testing.conditional.column_tests import least_pvalues
 from hld.testing.conditional.conditional_test import ConditionalTest, conditional_test
+from hld.testing.conditional.few_rows import least_pvalues
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def inner():
 @pytest.mark.parametrize("T", [1, 2, 10])
 def test_some_column_of_five_is_called_moved_no_more_often_than_the_level(inner, T, monkeypatch):
     """Each reference judges one batch: trials are independent.  By the law alone up to a quarter were."""
-    monkeypatch.setattr(few_rows, "MOST_ROWS", 1)
+    monkeypatch.setattr(few_rows, "MOST_JUDGED", 1)
     rng, trials = np.random.default_rng(1), 120
     found = []
     for _ in range(trials):

@@ -5,7 +5,6 @@ import pytest
 
 import hld
 from hld.testing.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.testing.conditional.contents import read_contents
 from pcircuit import rat_spn, sample
 
 CIRCUIT = rat_spn([3] * 4, num_units=2, depth=2, rng=3)
@@ -38,7 +37,7 @@ def arrays(test):
 
 
 def test_all_is_read_back_as_it_was(test, arrays):
-    again = ConditionalTest(test.inner, *read_contents(test.inner, arrays))
+    again = ConditionalTest.from_arrays(test.inner, arrays)
     found = again.to_arrays()
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():
@@ -52,7 +51,7 @@ def test_no_part_may_be_lacking(test, arrays):
     for name in arrays:
         rest = {key: array for key, array in arrays.items() if key != name}
         with pytest.raises(ValueError, match=name):
-            read_contents(test.inner, rest)
+            ConditionalTest.from_arrays(test.inner, rest)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +101,14 @@ def test_no_part_may_be_lacking(test, arrays):
 )
 def test_what_no_rows_could_have_given_is_refused(test, arrays, name, change):
     with pytest.raises(ValueError, match=f"'{name}'"):
-        read_contents(test.inner, arrays | {name: change(arrays[name])})
+        ConditionalTest.from_arrays(test.inner, arrays | {name: change(arrays[name])})
 
 
 def test_covariates_that_the_rest_does_not_fit_are_refused(test, arrays):
     with pytest.raises(ValueError, match=r"groups|beta"):
-        read_contents(test.inner, arrays | {"given": arrays["given"][:1]})
+        ConditionalTest.from_arrays(test.inner, arrays | {"given": arrays["given"][:1]})
     joint = np.linspace(0.1, 1, 20_000, dtype=np.float32)
     for one in (joint, joint[:0]):
         if (len(one) > 0) != (len(arrays["joint"]) > 0):
             with pytest.raises(ValueError, match="joint"):
-                read_contents(test.inner, arrays | {"joint": one})
+                ConditionalTest.from_arrays(test.inner, arrays | {"joint": one})

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hld
-from hld.tables.calendar import Derived
+from hld.tables.derived import Derived
 from hld.testing.conditional.covariates import (
     choose_functions,
     column_places,

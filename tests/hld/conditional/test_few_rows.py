@@ -10,7 +10,7 @@ from rare_rows import GIVEN, inner_of, rare
 
 from hld.testing.conditional.conditional_test import conditional_test
 from hld.testing.conditional.few_rows import (
-    MOST_ROWS,
+    MOST_JUDGED,
     farthest_rows,
     odd_rows,
     rank_of_single,
@@ -146,15 +146,15 @@ def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner):
 
 
 def test_rows_that_alone_decide_what_is_subtracted_are_left_out():
-    n = MOST_ROWS + 500
+    n = MOST_JUDGED + 500
     found, rows = single_pvalues(
         lambda rows, shown, leverage: rows.max(axis=(1, 2)),
         np.full((n, 1), 0.25),
         np.ones((n, 1), bool),
         np.where(np.arange(n) < 3, 1.0, 0.5),
     )
-    assert found.tolist() == [0.5] * MOST_ROWS
-    assert len(set(rows.tolist())) == MOST_ROWS
+    assert found.tolist() == [0.5] * MOST_JUDGED
+    assert len(set(rows.tolist())) == MOST_JUDGED
     assert rows.min() == 3
 
 

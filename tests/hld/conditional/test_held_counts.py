@@ -12,8 +12,7 @@ import pcircuit
 from hld.answers.table_facts import held_of
 from hld.tables.schemas.counts import KeptValues, compare_missing, compare_new
 from hld.testing.conditional.conditional_test import ConditionalTest
-from hld.testing.conditional.covariates import choose_functions
-from hld.testing.conditional.held_counts import event_sums, row_events
+from hld.testing.conditional.covariates import choose_functions, event_sums, row_events
 
 OPTIONS = {"num_latents": 2, "num_epochs": 10, "num_resamples": 99, "rng": 0}
 

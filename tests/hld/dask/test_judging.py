@@ -10,7 +10,7 @@ import dask
 import dask.dataframe
 
 import hld.dask
-from hld.testing import row_sums
+from hld.testing.summaries import summing
 
 pytestmark = pytest.mark.thorough
 OPTIONS = {"num_latents": 2, "num_epochs": 6, "num_resamples": 99}
@@ -35,7 +35,7 @@ def test_a_verdict_on_partitions_is_that_of_the_rows(table, shift):
 
 
 def test_of_long_batches_sums_are_exact_and_rows_a_sample(table, monkeypatch):
-    monkeypatch.setattr(row_sums, "MOST_PAIRED", 100)
+    monkeypatch.setattr(summing, "MOST_PAIRED", 100)
     detector = HLDDetector(**OPTIONS).fit(table)
     whole = detector.test(table)
     with dask.config.set(scheduler="synchronous"):

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 import hld
-from hld.testing import row_sums
+from hld.testing.summaries import summing
 
 
 def table(N, seed, levels=3):
@@ -52,7 +52,7 @@ def test_few_rows_give_the_result_of_one_piece(detectors):
 
 
 def test_many_rows_give_nearly_the_result_of_one_piece(detectors, monkeypatch):
-    monkeypatch.setattr(row_sums, "MOST_PAIRED", 400)  # rows that are held
+    monkeypatch.setattr(summing, "MOST_PAIRED", 400)  # rows that are held
     for name, detector in detectors.items():
         for seed, shift in ((1, 0), (2, 1)):
             batch = table(3000, seed).assign(
@@ -72,12 +72,12 @@ def test_many_rows_give_nearly_the_result_of_one_piece(detectors, monkeypatch):
 
 
 def test_the_rows_that_are_kept_are_a_uniform_sample(detectors, monkeypatch):
-    monkeypatch.setattr(row_sums, "MOST_PAIRED", 50)
+    monkeypatch.setattr(summing, "MOST_PAIRED", 50)
     trials, hits, test = 400, np.zeros(200, dtype=int), detectors["no holes"].test_
     rows = np.stack(np.unravel_index(np.arange(200) % 9, (3, 3, 1)), axis=1)
     for seed in range(trials):
         rng = np.random.default_rng(seed)
-        chunks = [row_sums.row_sums(test, rows[i : i + 30], rng, i) for i in range(0, 200, 30)]
+        chunks = [summing.row_sums(test, rows[i : i + 30], rng, i) for i in range(0, 200, 30)]
         kept = sum(chunks[1:], chunks[0])
         numbers = np.random.default_rng(seed).random(200)
         chosen = np.flatnonzero(np.isin(numbers, kept.numbers))

@@ -8,7 +8,7 @@ from binomial_bounds import at_most
 import hld
 from hld.apps.export.c_source import c_source
 from hld.apps.export.onnx_graph import onnx_model
-from hld.testing import row_sums
+from hld.testing.summaries import summing
 
 
 def table(num_rows, seed):
@@ -87,7 +87,7 @@ def test_what_breaks_is_found_at_every_door(detector, name, tmp_path, monkeypatc
     again = hld.load(tmp_path / "model.hld")
     assert again.densities_ == detector.densities_
     assert again.test(rows).to_dict() == found.to_dict()
-    monkeypatch.setattr(row_sums, "MOST_PAIRED", 100)  # rows that are held
+    monkeypatch.setattr(summing, "MOST_PAIRED", 100)  # rows that are held
     assert hld.judge_chunks(detector, parts).pvalue < 2e-3
 
 

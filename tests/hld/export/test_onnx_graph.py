@@ -109,10 +109,9 @@ def test_sums_of_many_rows_are_as_exact_as_those_of_few(metric):
 def function_of(build, *names, shape=()):
     """A function of arrays of a shape: the tensor that `build` adds to a graph whose inputs have these names."""
     graph = Graph()
-    graph.add("Identity", build(graph), output="y")
-    model = graph.model(
-        [(name, "DOUBLE", list(shape)) for name in names], [("y", "DOUBLE", list(shape))], ""
-    )
+    inputs = [graph.input(name, "DOUBLE", list(shape)) for name in names]
+    graph.output("y", build(*inputs), "DOUBLE", list(shape))
+    model = graph.model("")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -125,7 +124,7 @@ def function_of(build, *names, shape=()):
 
 def test_the_arc_tangent_is_exact_to_rounding():
     x = np.concatenate([-np.logspace(-300, 150, 500), [0.0], np.logspace(-300, 150, 500)])
-    found = function_of(lambda graph: arctan(graph.constant("x")), "x", shape=x.shape)(x)
+    found = function_of(arctan, "x", shape=x.shape)(x)
     np.testing.assert_allclose(found, np.arctan(x), rtol=1e-14)
 
 
@@ -137,15 +136,15 @@ def test_the_arc_tangent_is_exact_to_rounding():
         ([1.0, 0.3, 0.01], [1.0, 2.5, 40.0]),
         (1 / np.arange(1.0, 30), np.ones(29)),
         ([1.0, 1e-9], [3.0, 1.0]),
+        ([1.0, 0.5], [0.1, 100.0]),  # 0.1 had been found to be 1
+        ([1.0, 0.01], [10.0, 5000.0]),
     ],
 )
 def test_tails_are_those_of_the_library_on_both_sides_and_far_out(values, counts):
     values, counts = np.asarray(values), np.asarray(counts)
     mean, exceeded = (
         values @ counts,
-        function_of(
-            lambda graph: tail(values[None], counts[None], graph.constant("q")).shaped(), "q"
-        ),
+        function_of(lambda q: tail(values[None], counts[None], q).shaped(), "q"),
     )
     for q in mean * np.array([1e-3, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 50.0]):
         expected = (
@@ -155,21 +154,7 @@ def test_tails_are_those_of_the_library_on_both_sides_and_far_out(values, counts
         )
         assert float(exceeded(q)) == pytest.approx(expected, rel=1e-9, abs=1e-300)
     assert exceeded(0.0) == exceeded(-1.0) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("small", "counts"), [(0.5, [0.1, 100.0]), (0.1, [1.0, 100.0]), (0.01, [10.0, 5000.0])]
-)
-def test_tails_of_one_large_eigenvalue_and_many_small_ones_are_those_of_the_library(small, counts):
-    """0.1 had been found to be 1, and 1e-6 to be 0; from q = 1e16 on the tail was not a number."""
-    values, law = np.array([1.0, small]), gchi2.prepare([1.0, small], counts)
-    exceeded = function_of(
-        lambda graph: tail(values[None], np.array(counts)[None], graph.constant("q")).shaped(),
-        "q",
-    )
-    for p in (0.999, 0.5, 0.1, 1e-2, 1e-3, 1e-6, 1e-50, 1e-200):
-        assert float(exceeded(gchi2.isf(p, law))) == pytest.approx(p, rel=1e-9)
-    assert {float(exceeded(q)) for q in (2e4, 1e16, 1e17, 1e300, np.inf)} == {0.0}
+    assert {float(exceeded(q)) for q in (1e16, 1e300, np.inf)} == {0.0}  # was not a number
 
 
 @pytest.mark.parametrize(
@@ -178,10 +163,8 @@ def test_tails_of_one_large_eigenvalue_and_many_small_ones_are_those_of_the_libr
 )
 def test_laws_of_three_moments_are_those_of_the_library(first, second, scale, v):
     exceeded = function_of(
-        lambda graph: three_moments(
-            *(graph.constant(np.array([one])) for one in (first, second, scale)),
-            graph.constant("x").shaped(1),
-            graph.constant(np.array([v])),
+        lambda x: three_moments(
+            *(x.graph.vector(one) for one in (first, second, scale)), x.shaped(1), np.array([v])
         ).shaped(),
         "x",
     )
@@ -192,11 +175,10 @@ def test_laws_of_three_moments_are_those_of_the_library(first, second, scale, v)
 
 def test_operations_compute_what_their_names_say(rng):
     graph, x = Graph(), rng.normal(size=(4, 3))
-    total = (np.array([1.0, 2.0, 3.0]) * graph.constant("x")).sum(1)
-    (0.5 + total).Identity(output="y")
-    graph.add("Concat", "y", "y", output="twice", axis=0)
-    outputs = [("y", "DOUBLE", ["rows"]), ("twice", "DOUBLE", ["all"])]
-    model = graph.model([("x", "DOUBLE", ["rows", 3])], outputs, "words")
+    total = 0.5 + (np.array([1.0, 2.0, 3.0]) * graph.input("x", "DOUBLE", ["rows", 3])).sum(1)
+    graph.output("y", total, "DOUBLE", ["rows"])
+    graph.output("twice", graph.vector(total, total), "DOUBLE", ["all"])
+    model = graph.model("words")
     found, twice = reference.ReferenceEvaluator(model).run(None, {"x": x})
     np.testing.assert_allclose(found, x @ [1.0, 2.0, 3.0] + 0.5, rtol=1e-14)
     np.testing.assert_array_equal(twice, np.concatenate([found, found]))
@@ -206,36 +188,3 @@ def test_operations_compute_what_their_names_say(rng):
         "words",
     )
     assert len({name for node in graph.nodes for name in node.output}) == len(graph.nodes)
-
-
-@pytest.mark.parametrize(
-    ("value", "dtype"),
-    [
-        (2, np.float64),
-        (np.int32(2), np.int64),
-        (np.array([True]), np.bool_),
-        (np.array([1, 2], np.uint8), np.int64),
-        (0.1, np.float64),
-        (np.float32(0.1), np.float32),
-        (np.ones((2, 3), np.float16), np.float64),
-        (np.zeros((0, 2)), np.float64),
-        ([[1.5]], np.float64),
-    ],
-)
-def test_constants_keep_their_shape_and_have_a_type_of_the_graph(value, dtype):
-    graph = Graph()
-    graph.constant(value)
-    (held,) = map(onnx.numpy_helper.to_array, graph.constants)
-    assert (held.dtype, held.shape) == (dtype, np.shape(value))
-    np.testing.assert_array_equal(held, np.asarray(value).astype(dtype))
-
-
-def test_a_graph_that_is_none_is_refused():
-    graph = Graph()
-    graph.add("Add", "nothing", 1.0, output="y")
-    with pytest.raises(onnx.checker.ValidationError, match="nothing"):
-        graph.model([], [("y", "DOUBLE", [])], "")
-    graph = Graph()
-    graph.add("Add", "x", np.ones(4), output="y")  # shapes that do not fit together
-    with pytest.raises(onnx.shape_inference.InferenceError, match="Incompatible dimensions"):
-        graph.model([("x", "DOUBLE", [3])], [("y", "DOUBLE", [3])], "")

@@ -25,10 +25,9 @@ def test_the_smaller_tail_slope_are_those_of_a_gamma_law(degrees, share):
     assert found.slope == pytest.approx(x * law.pdf(x) / expected, rel=1e-11)
 
 
-@pytest.mark.parametrize("shifts", [None, [1.0, 2.0, 0.5]])
-def test_around_the_mean_one_tail_goes_on_where_the_other_ends(shifts):
+def test_around_the_mean_one_tail_goes_on_where_the_other_ends():
     """There the pole lies on the contour; what a tail loses over a step is the integral of slope over it."""
-    spectrum = prepare([1.0, 0.6, 0.05], None, shifts)
+    spectrum = prepare([1.0, 0.6, 0.05])
     points = spectrum.mean * np.linspace(0.9, 1.1, 201)
     tails = [tail_probability(spectrum, x) for x in points]
     assert {one.upper for one in tails} == {True, False}
@@ -62,111 +61,19 @@ def test_multiplicities_far_below_one_refine_the_step_and_keep_the_error_bound()
         assert found.error < 1e-9
 
 
-# Weights, noncentralities, q, P(Q >= q), P(Q < q): conditioned on the second variable, x = sqrt(q / l) sin(t) - d, the
-# tail is that of one normal variable; mpmath.quad over t at 30 digits.
-TWO = [
-    ([1.0, 0.3], [4.0, 1.0], 1.725, 0.823247200033449461, 0.176752799966550539),
-    ([1.0, 0.3], [4.0, 1.0], 5.6, 0.410080949446828445, 0.589919050553171555),
-    ([1.0, 0.3], [4.0, 1.0], 14.212, 0.0466357012655203363, 0.953364298734479664),
-    ([1.0, 0.3], [4.0, 1.0], 48.658, 4.24981719807259046e-7, 0.999999575018280193),
-    ([1.0, 0.01], [0.25, 100.0], 0.691, 0.992628061896651925, 0.00737193810334807497),
-    ([1.0, 0.01], [0.25, 100.0], 2.26, 0.324355845481439292, 0.675644154518560708),
-    ([1.0, 0.01], [0.25, 100.0], 5.747, 0.0508061620872653765, 0.949193837912734624),
-    ([1.0, 0.01], [0.25, 100.0], 19.696, 0.0000669991876315959427, 0.999933000812368404),
-    ([1.0, 0.9], [0.0, 9.0], 4.847, 0.813487140963308063, 0.186512859036691937),
-    ([1.0, 0.9], [0.0, 9.0], 10.0, 0.438553137061140611, 0.561446862938859389),
-    ([1.0, 0.9], [0.0, 9.0], 21.451, 0.0415732229449034102, 0.95842677705509659),
-    ([1.0, 0.9], [0.0, 9.0], 67.254, 1.60076923287617132e-8, 0.999999983992307671),
-]
-
-
-@pytest.mark.parametrize(("weights", "shifts", "q", "upper", "lower"), TWO)
-def test_two_weights_in_thirty_digits(weights, shifts, q, upper, lower):
-    spectrum = gchi2.prepare(weights, noncentralities=shifts)
-    for found, expected in ((gchi2.sf(q, spectrum), upper), (gchi2.cdf(q, spectrum), lower)):
-        assert found == pytest.approx(expected, rel=2e-13, abs=0)
-    value, error = gchi2.sf_with_error(q, spectrum)
-    assert abs(value - upper) <= error + 2e-16 * upper
-
-
-@pytest.mark.parametrize(
-    ("count", "shift"), [(1, 0.5), (1, 25.0), (3, 4.0), (10, 1000.0), (2, 1e-3), (0.5, 3.0)]
-)
-def test_one_weight_is_the_noncentral_chi_square(count, shift):
-    spectrum, law = gchi2.prepare([2.0], [count], [shift]), stats.ncx2(count, shift, scale=2.0)
-    assert (spectrum.mean, spectrum.variance) == (
-        pytest.approx(law.mean()),
-        pytest.approx(law.var()),
-    )
-    q = law.ppf([1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
-    np.testing.assert_allclose(gchi2.sf(q, spectrum), law.sf(q), rtol=1e-10)
-    np.testing.assert_allclose(gchi2.cdf(q, spectrum), law.cdf(q), rtol=1e-10)
-    slopes = [tail_probability(spectrum, one / 2.0) for one in q]
-    np.testing.assert_allclose([one.slope * one.value for one in slopes], q * law.pdf(q), rtol=1e-9)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_quantiles_invert_tails(seed):
     rng = np.random.default_rng(seed)
-    m = int(rng.integers(2, 40))
-    spectrum = gchi2.prepare(
-        10.0 ** rng.uniform(-4, 0, m), noncentralities=10.0 ** rng.uniform(-3, 3, m)
-    )
+    spectrum = gchi2.prepare(10.0 ** rng.uniform(-4, 0, int(rng.integers(2, 400))))
     p = np.array([1e-12, 1e-3, 0.3, 0.7, 0.999])
     np.testing.assert_allclose(gchi2.sf(gchi2.isf(p, spectrum), spectrum), p, rtol=1e-11)
 
 
-def test_weights_may_fall_far_and_shifts_be_large():
-    # far below the others a shifted weight is a constant and a normal variable: N(c, 4 l c)
-    spectrum = gchi2.prepare([1.0, 1e-12], noncentralities=[0.0, 3e12])
-    assert gchi2.sf(5.0, spectrum) == pytest.approx(gchi2.sf(2.0, [1.0]), rel=1e-9)
-
-
-# weights 1 and 1e-4, noncentralities 0 and 1e5: scipy's noncentral law of the second, integrated over the first by
-# scipy.integrate.quad to 1e-10
-STEEP = [
-    (9.0, 6.8699787501e-61),
-    (9.5, 3.5902558884e-17),
-    (10.0, 0.0815255480211),
-    (12.0, 0.8425345335411),
-]
-
-
-@pytest.mark.parametrize(("q", "lower"), STEEP)
-def test_a_small_weight_that_is_shifted_far_beside_a_large_one_has_its_lower_tail(q, lower):
-    """The mean is 11: the saddle point is beyond what the bracket ended at."""
-    spectrum = gchi2.prepare([1.0, 1e-4], noncentralities=[0.0, 1e5])
-    assert gchi2.cdf(q, spectrum) == pytest.approx(lower, rel=1e-9, abs=0)
-    for log_p in (-230.0, -28.0, -7.0, -1.2):
-        assert log_tail(spectrum, quantile(spectrum, log_p, False), False) == pytest.approx(
-            log_p, abs=1e-11
-        )
-
-
-def test_bad_noncentralities_are_refused():
-    for bad in ([1.0], [-1.0, 0.0], [np.nan, 0.0], [np.inf, 0.0], ["a", "b"]):
-        with pytest.raises((TypeError, ValueError), match="`noncentralities` must be"):
-            gchi2.prepare([1.0, 2.0], noncentralities=bad)
-    with pytest.raises(ValueError, match="`noncentralities` was given beside a prepared Spectrum"):
-        gchi2.prepare(gchi2.prepare([1.0]), noncentralities=[1.0])
-
-
-def test_the_lower_tail_tends_to_the_power_law_of_the_central_one():
-    """At 0 every density has lost the same exp(-sum delta / 2); below 1e-155 the saddle point's bracket overflowed."""
-    weights, shifts = [2.0, 1.0, 0.1], [5.0, 0.0, 2.0]
-    spectrum = gchi2.prepare(weights, noncentralities=shifts)
-    for q in (1e-100, 1e-154, 1e-156, 1e-200):
-        assert gchi2.cdf(q, spectrum) == pytest.approx(
-            gchi2.cdf(q, weights) * np.exp(-3.5), rel=1e-12, abs=0
-        )
-
-
 SPECTRA = {
-    "one": ([1.0], None, None),
-    "steep": ([0.5**k for k in range(12)], None, None),
-    "rare": ([3.0, 1.0], [0.01, 0.02], None),
-    "many": ([1.0, 0.9], [300.0, 500.0], None),
-    "shifted": ([2.0, 1.0, 0.1], None, [5.0, 0.0, 2.0]),
+    "one": ([1.0], None),
+    "steep": ([0.5**k for k in range(12)], None),
+    "rare": ([3.0, 1.0], [0.01, 0.02]),
+    "many": ([1.0, 0.9], [300.0, 500.0]),
 }
 
 
@@ -190,20 +97,8 @@ def test_a_quantile_has_the_probability_that_was_asked_for(name, upper, log_p):
     assert log_tail(spectrum, x, upper) == pytest.approx(log_p, rel=1e-13, abs=1e-12 + 10 * noise)
 
 
-@pytest.mark.parametrize(
-    ("weights", "counts", "shifts", "p"),
-    [
-        ([5.9, 3.8e-50], [3.6, 57.0], None, 1e-10),
-        ([48840.0, 2970.0, 2.4, 1.06], None, [64.3, 194.2, 32642.0, 0.0], 1e-300),
-    ],
-)
-def test_a_step_far_beyond_the_quantile_is_taken_back(weights, counts, shifts, p):
+def test_a_step_far_beyond_the_quantile_is_taken_back():
     """There the other tail is 0, and so was the slope that was divided by."""
-    spectrum = prepare(weights, counts, shifts)
-    x = quantile(spectrum, math.log(p), False)
-    assert log_tail(spectrum, x, False) == pytest.approx(math.log(p), rel=1e-12)
-
-
-def test_a_quantile_that_underflows_is_zero_also_with_a_shift():
-    """P(Q < 1e-290) is exp(-1/2) or so with 6e-5 degrees of freedom: a third of it is far below all doubles."""
-    assert quantile(prepare([2.0], [6e-5], [1.0]), math.log(0.3), False) == 0.0
+    spectrum = prepare([5.9, 3.8e-50], [3.6, 57.0])
+    x = quantile(spectrum, math.log(1e-10), False)
+    assert log_tail(spectrum, x, False) == pytest.approx(math.log(1e-10), rel=1e-12)

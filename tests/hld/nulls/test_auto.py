@@ -8,7 +8,7 @@ from binomial_bounds import at_most
 from hld import HLDTest
 from hld.features.linear_maps import Scaled
 from hld.laws.auto import law_holds, settle
-from hld.laws.drawn import score_of
+from hld.laws.drawn import scores_of
 from hld.laws.limit_law import law_of_values
 from hld.laws.named import NullOptions
 from pcircuit import rat_spn
@@ -31,7 +31,7 @@ def settled(pilot, *, B=999):
     law = law_of_values(np.linalg.eigvalsh(np.cov(pilot.T).reshape(pilot.shape[1], -1))[::-1])
     law = law.with_excess(float(np.var((pilot**2).sum(axis=1))))
     options = NullOptions(B, 0, np.random.default_rng(0))
-    return settle(pilot - pilot.mean(axis=0), (metric,), law, score_of((law,)), options, 2000)
+    return settle(pilot - pilot.mean(axis=0), (metric,), law, options, 2000)
 
 
 @pytest.mark.thorough
@@ -57,7 +57,7 @@ def test_the_lattice_of_a_small_circuit_is_left_to_draws():
     means = test.calibration.null.tails.reference.batch_means(10, trials, np.random.default_rng(5))
     squared = np.stack([metric.squared(means) for metric in test.calibration.metrics], axis=1)
     by_test = np.array([null.pvalue(one, 10).value for one in squared])
-    by_law = null.large.law.tails(null.score(squared, 10)[:, -1])
+    by_law = null.large.law.tail(scores_of(null.laws, squared, 10)[:, -1])
     for alpha in (0.1, 0.05, 0.01):
         # the draws of the test are fixed: its level at alpha varies with them as alpha does with 999 draws
         spread = alpha + 5 * np.sqrt(alpha * (1 - alpha) / 999)
@@ -89,7 +89,7 @@ def test_levels_of_small_p_values(B, T, metric):
     test = HLDTest(zoo.circuits()["hclt_like"], null="auto", metric=metric, rng=0)
     tails = test.calibration.null.tails
     means = tails.reference.batch_means(T, B, np.random.default_rng(11))
-    scores = tails.score(test.calibration.metrics[0].squared(means)[:, None], T)[:, 0]
+    scores = tails.laws[0].score(test.calibration.metrics[0].squared(means), T)
     found = dict.fromkeys((0.01, 0.001, 0.0001), 0)
     for score in scores[scores <= np.quantile(scores, 0.02)]:
         value = tails.pvalue(np.array([score]), T).value

@@ -114,7 +114,7 @@ def test_reference_rows_that_are_all_alike_do_not_make_small_what_no_metric_find
         covariance_factor(np.zeros((2, 2))), metrics, np.random.default_rng(0), num_draws=DRAWS
     )
     assert [law.tail(x) for x in (0.0, 0.001, 0.34, 1.0)] == [0.0, 0.001, 0.34, 1.0]
-    assert law.tails(np.array([0.2, 0.7])).tolist() == [0.2, 0.7]
+    assert law.tail([0.2, 0.7]).tolist() == [0.2, 0.7]
 
 
 @pytest.mark.parametrize(("n", "m"), [(2000, 4), (5, 9), (FACTOR_ROWS + 50, FACTOR_ROWS + 1)])

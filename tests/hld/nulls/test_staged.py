@@ -9,7 +9,7 @@ from scipy.stats import binom
 from hld import exact_moments
 from hld.features.linear_maps import Scaled
 from hld.laws import drawn as staged
-from hld.laws.drawn import STOP, StagedTails, score_of
+from hld.laws.drawn import STOP, StagedTails, scores_of
 from hld.laws.limit_law import limit_laws
 from hld.references.circuit import CircuitReference
 
@@ -18,14 +18,14 @@ def tails(num_resamples=99, seed=0, *, metrics=1):
     circuit = zoo.circuits()["two_coins"]
     reference = CircuitReference(circuit, exact_moments(circuit).nodes)
     maps = tuple(Scaled(str(i), np.arange(1.0, 6.0) ** i) for i in range(metrics))
-    return StagedTails(score_of(limit_laws(reference, maps)), reference, maps, num_resamples, seed)
+    return StagedTails(limit_laws(reference, maps), reference, maps, num_resamples, seed)
 
 
 class Uniform:
     """Scores that are drawn uniformly, so that their p-values are known."""
 
     def __init__(self, num_resamples=99, seed=0):
-        self.tails = StagedTails(lambda squared, T: squared, self, (self,), num_resamples, seed)
+        self.tails = StagedTails((self,), self, (self,), num_resamples, seed)
         self.nodes = np.zeros(1)
 
     def batch_means(self, T, B, rng):
@@ -33,6 +33,9 @@ class Uniform:
 
     def squared(self, means):
         return means[:, 0]
+
+    def score(self, squared, T):
+        return squared
 
 
 def test_stages_grow_tenfold_up_to_what_rows_and_values_allow(monkeypatch):
@@ -95,7 +98,7 @@ def test_what_is_drawn_depends_on_seed_size_and_stage_only():
 
 def test_several_metrics_are_judged_together():
     null = tails(199, metrics=3)
-    scores = null.score(np.array([[0.5, 1.0, 9.0]]), 4)[0]
+    scores = scores_of(null.laws, np.array([[0.5, 1.0, 9.0]]), 4)[0]
     found = null.pvalue(scores, 4)
     assert len(found.each) == 3
     assert min(scores[:3]) <= scores[3] <= 3 * min(scores[:3])  # a harmonic mean

@@ -3,14 +3,9 @@
 import numpy as np
 import pytest
 
-from hld.features.linear_maps import Stretched
 from hld.laws.limit_law import limit_law
 from hld.references import covariances
-from hld.references.covariances import (
-    DenseCovariance,
-    RowCovariance,
-    StretchedCovariance,
-)
+from hld.references.covariances import DenseCovariance, RowCovariance
 
 
 @pytest.mark.parametrize("shape", [(6, 40), (40, 6), (30, 30), (2, 5)])
@@ -22,9 +17,9 @@ def test_eigenvalues_are_those_of_the_sample_covariance(shape, small, rng, monke
     covariance = RowCovariance(table)
     assert covariance.is_small == small
     expected = np.linalg.eigvalsh(np.cov(table.T))[::-1]
-    np.testing.assert_allclose(covariance.eigenvalues(), expected, atol=1e-13 * expected[0])
     np.testing.assert_allclose(covariance.eigenvalues(1), expected[:1], rtol=1e-9)
-    assert len(covariance.eigenvalues()) == shape[1]
+    if small:
+        np.testing.assert_allclose(covariance.eigenvalues(), expected, atol=1e-13 * expected[0])
 
 
 @pytest.mark.parametrize("decay", [1.0, 0.99])
@@ -58,35 +53,6 @@ def test_leading_eigenvalues_of_a_large_matrix_are_enough_where_it_is_steep(rng,
     )
     for level in (0.1, 0.01, 1e-4):
         assert leading.threshold(level, 10) == pytest.approx(every.threshold(level, 10), rel=1e-3)
-
-
-def test_all_eigenvalues_of_a_large_matrix_are_found_where_it_is_flat(rng, monkeypatch):
-    monkeypatch.setattr(covariances, "MOST_AT_ONCE", 150)
-    root = rng.normal(size=(600, 200))
-    assert limit_law(DenseCovariance(root.T @ root / len(root))).num_eigenvalues == 200
-
-
-@pytest.mark.parametrize("unit", [0.0, 0.9, 2.0])
-def test_stretched_directions_of_eigenvectors_leave_the_rest_as_it_is(unit, rng):
-    root = rng.normal(size=(8, 8))
-    S = root @ root.T
-    values, vectors = np.linalg.eigh(S)
-    metric = Stretched("top", vectors[:, -3:], np.array([0.1, 0.2, 0.3]), unit)
-    F = metric.apply(np.eye(8))
-    seen, expected = (
-        StretchedCovariance(RowCovariance(np.sqrt(7) * root.T), metric),
-        np.linalg.eigvalsh(F @ S @ F)[::-1],
-    )
-    assert seen.trace == pytest.approx(expected.sum(), rel=1e-12)
-    assert seen.trace_sq == pytest.approx((expected**2).sum(), rel=1e-12)
-    along, rest = (
-        sorted([0.01 * values[-3], 0.04 * values[-2], 0.09 * values[-1]]),
-        unit**2 * values[:5],
-    )
-    np.testing.assert_allclose(np.sort(seen.eigenvalues()), along, rtol=1e-9)
-    every = np.sort(np.concatenate([along, rest]))
-    np.testing.assert_allclose(every, expected[::-1], rtol=1e-9, atol=1e-12)
-    assert seen.bound == pytest.approx(unit**2 * values[-3])
 
 
 def test_eigenvalues_that_are_zero_to_working_precision_are_zero():

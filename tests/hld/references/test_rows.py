@@ -1,6 +1,7 @@
 """Rows as reference: sample moments, the table of some of many rows, and means of rows drawn again and again."""
 
 from collections import Counter
+from dataclasses import replace
 
 import naive
 import numpy as np
@@ -9,7 +10,7 @@ import zoo
 
 import hld.references.rows as rows_module
 from hld import select_nodes
-from hld.features.linear_maps import Scaled, Stretched, Window
+from hld.features.linear_maps import Scaled, Stretched
 from hld.references.rows import (
     RowReference,
     resampled_weights,
@@ -48,11 +49,9 @@ def test_metrics_of_a_part_of_the_coordinates_see_its_covariance(seen, rng, monk
         Scaled("weights", weights),
         Stretched("steep", np.eye(len(weights))[:, :1], np.array([3.0]), 0.5),
     ]
-    windows = [Window(one.name, one, seen.start, 6) for one in inner]
+    windows = [replace(one, before=seen.start, behind=6 - seen.stop) for one in inner]
     expected = [reference.under(window).covariance() for window in windows]
-    monkeypatch.setattr(
-        "hld.references.rows.MOST_FORMED", 5
-    )  # less than all six, more than the window
+    monkeypatch.setattr("hld.references.rows.MAX_FULL_SPECTRUM", 5)
     for window, matrix in zip(windows, expected, strict=True):
         np.testing.assert_allclose(reference.under(window).covariance(), matrix, atol=1e-12)
 

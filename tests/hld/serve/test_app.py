@@ -64,13 +64,6 @@ def test_columns_that_are_not_there_are_named_by_observe(shop):
     assert (right["absent"], right["extra"]) == ([], [])
 
 
-def test_less_detail_leaves_out_the_columns(client, shop):
-    answer = client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv", detail="verdict")[
-        1
-    ]
-    assert not {"columns", "pairs", "data_quality"} & set(answer)
-
-
 def test_report_of_a_result(client, shop):
     key = client.json("POST", "/v1/test", csv_bytes(shop["moved"]), "text/csv")[1]["id"]
     client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv")
@@ -167,15 +160,6 @@ CSV = b"colour,visits,income\nred,1,2.5\n"
             {"model": "a"},
         ),
         (400, "body", "/v1/test", b"[" * 10_000, "application/json", {"model": "a"}),
-        (400, "rows", "/v1/test", b'{"rows": 3}', "application/json", {"model": "a"}),
-        (
-            400,
-            "columns",
-            "/v1/test",
-            b'{"columns": {"income": [1], "visits": []}}',
-            "application/json",
-            {"model": "a"},
-        ),
         (
             415,
             "content-type",

@@ -15,7 +15,7 @@ CSV = b"colour,visits,income\nred,1,2.5\n"
 
 def test_a_full_pool_sends_clients_away(guarded, monkeypatch):
     client, service = guarded
-    monkeypatch.setattr(service.pool, "num_busy", service.pool.capacity)
+    monkeypatch.setattr(service.pool, "capacity", 0)
     status, headers, body = client.ask("POST", "/v1/test", CSV, "text/csv", model="a")
     assert (status, headers["retry-after"]) == (503, "1")
     assert json.loads(body)["error"]["field"] == "service"

@@ -42,18 +42,6 @@ def test_a_state_that_cannot_be_written_is_not_taken(coins, tmp_path, monkeypatc
     assert watch_of(detector, tmp_path).observe(some, after=10).num_rows == 15
 
 
-def test_rows_in_parts_count_as_those_of_one_monitor(coins):
-    detector, rows = coins
-    watch, monitor = watch_of(detector), hld.Monitor(detector)
-    for part in (rows[:50], rows[50:50], rows[50:]):
-        found = watch.observe(part)
-    expected = monitor.update_codes(rows)
-    assert (found.num_rows, found.log_e_value) == (200, expected.log_e_value)
-    assert watch.last is found
-    assert [point[0] for point in watch.history] == [0, 50, 50, 200]
-    assert watch.history[0][2] == 1.0
-
-
 def test_a_reset_forgets_rows_alarm_and_history(coins, tmp_path):
     detector, _ = coins
     watch = watch_of(detector, tmp_path)

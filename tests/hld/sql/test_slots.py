@@ -100,16 +100,6 @@ def test_counts_are_those_of_the_encoder(levels, cells, kind):
     assert counted(detector, cells, kind) == encoded(detector, cells)
 
 
-@pytest.mark.parametrize("kind", ["VARCHAR", "TIME", "INTEGER", "BOOLEAN"])
-def test_columns_of_dates_take_no_other_type(kind):
-    detector = fitted(
-        np.datetime64("2024-01-01", "us") + np.arange(60) * 7 % 60 * np.timedelta64(7, "h")
-    )
-    cell = {"VARCHAR": "noon", "TIME": HOURS[0], "INTEGER": 3, "BOOLEAN": True}[kind]
-    found = counted(detector, [cell, None], kind)
-    assert found == [0] * (len(found) - 1) + [2]  # all missing
-
-
 NUMBERS = {
     "numbers": np.random.default_rng(0).normal(size=60),
     "whole": np.arange(60) % 3,
@@ -236,7 +226,7 @@ def test_rare_levels_and_unseen_ones_that_are_treated_otherwise_are_refused():
     with pytest.raises(
         ValueError, match="column 'x' has rare levels, and unseen ones are to be treated otherwise"
     ):
-        counted_column(replace(column, unseen="missing"))
+        counted_column(replace(column, policy="missing"))
 
 
 def test_edges_outside_the_years_of_databases_are_refused():

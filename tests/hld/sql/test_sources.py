@@ -243,8 +243,8 @@ def test_a_table_that_changes_while_it_is_counted_is_refused(detector, database,
     monkeypatch.setattr(detector, "profile_", _without_edges(detector.profile_))
     right = tables._counted
 
-    def counted(coded, block):
-        found = right(coded, block)
+    def counted(*args):
+        found = right(*args)
         database.execute("INSERT INTO shop.t VALUES (0, 0)")
         return found
 

@@ -4,14 +4,13 @@ import contextlib
 import datetime
 import pathlib
 import shutil
-import sqlite3
 import subprocess
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
-from sql_tables import OPTIONS, QUOTES, local_counts, odd_table
+from sql_tables import OPTIONS, local_counts, odd_table
 
 import hld
 
@@ -122,31 +121,6 @@ def test_a_column_of_another_type_is_odd_and_one_that_is_not_there_missing(detec
     local = batch.drop(columns=['si"ze']).assign(many="x", count="y", other=1)
     assert_same(found, detector, local)
     assert (found.absent, found.extra) == (('si"ze',), ("other",))
-
-
-@pytest.mark.filterwarnings(
-    "ignore::FutureWarning", "ignore:.*infer_string"
-)  # of ibis and pandas 3
-def test_sqlite_without_grouping_sets(tmp_path):
-    pytest.importorskip("ibis.backends.sqlite")
-    rng = np.random.default_rng(3)
-    table = pd.DataFrame(
-        {
-            "a": rng.choice(QUOTES, size=300),
-            "b": rng.integers(3, size=300),
-            "c": rng.normal(size=300),
-        }
-    )
-    detector = hld.HLDDetector(**OPTIONS).fit(table)
-    with sqlite3.connect(tmp_path / "t.db") as connection:
-        connection.execute("CREATE TABLE t (a TEXT, b INTEGER, c REAL)")
-        connection.executemany(
-            "INSERT INTO t VALUES (?, ?, ?)", table[:100].to_numpy(dtype=object).tolist()
-        )
-    connection.close()
-    source = ibis.sqlite.connect(tmp_path / "t.db")
-    assert_same(hld.sql.count(detector, source, "t"), detector, table[:100])
-    source.disconnect()
 
 
 @pytest.fixture(scope="module")

@@ -154,24 +154,6 @@ def test_times_in_every_form_are_those_of_the_rows_edges_included(tmp_path, name
 
 
 @pytest.mark.parametrize(
-    "form", ["%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%d %H:%M:%S.%f+00:00"]
-)
-def test_times_are_compared_to_the_microsecond(tmp_path, form):
-    detector = fitted(
-        np.datetime64("1969-12-25") + RNG.integers(0, 10**13, size=300).astype("m8[us]")
-    )
-    column = detector.encoder_.columns[0]
-    marks = np.array([round(mark * 1e6) for mark in (column.low, *column.edges, column.high)])
-    micros = np.concatenate([marks - 1, marks, marks + 1, [-1, 0, 999_999]])
-    moments = pd.Series(micros.astype("M8[us]"))
-    found = hld.sql.count(
-        detector, database(tmp_path / "t.db", moments.dt.strftime(form), "TIMESTAMP"), "t"
-    )
-    assert_as_rows(detector, found, moments.tolist())
-    assert (found.profile.counts[0][:-1] >= 3).all()  # in every bin
-
-
-@pytest.mark.parametrize(
     "kind",
     [
         "REAL",

@@ -31,12 +31,12 @@ def in_json(scalars, arrays):
 def test_every_part_is_read_back_to_the_last_bit():
     lists = {name: array.tolist() for name, array in ALL_ARRAYS.items()}
     found = hld.BatchSummary.from_json(in_json(ALL_SCALARS, lists))
-    scalars = vars(found) | vars(found.spread) | vars(found.table)
     for name, value in ALL_SCALARS.items():
-        assert scalars[name] == (tuple(value) if isinstance(value, list) else value)
+        assert getattr(found, name) == (tuple(value) if isinstance(value, list) else value)
     for name, array in ALL_ARRAYS.items():
-        assert (scalars[name].dtype, scalars[name].shape) == (array.dtype, array.shape)
-        assert scalars[name].tobytes() == array.tobytes()
+        own = found.arrays[name]
+        assert (own.dtype, own.shape) == (array.dtype, array.shape)
+        assert own.tobytes() == array.tobytes()
     assert json.loads(found.to_json()) == json.loads(in_json(ALL_SCALARS, lists))
 
 

@@ -42,38 +42,24 @@ def test_many_cells_of_pairs_are_left_out_and_the_result_says_so(
 
 @pytest.mark.parametrize("name", ["pairs", "odd_rows"])
 def test_counts_of_another_model_are_refused(found, detector, name):
-    size = len(getattr(found.table, name))
-    other = replace(found.table, **{name: np.zeros(size + 1, int)})
-    with pytest.raises(
-        ValueError, match=f"`summary` has {size + 1} counts of {name}, expected {size}"
-    ):
-        detector[0].test(replace(found, table=other))
+    size = len(found.arrays[name])
+    other = found.arrays | {name: np.zeros(size + 1, int)}
+    with pytest.raises(ValueError, match=rf"{name}.* shape \({size + 1},\), expected \({size},\)"):
+        detector[0].test(replace(found, arrays=other))
 
 
 def test_counts_of_other_rows_and_columns_are_refused(found, detector):
-    table = found.table
-    size = len(table.categories)
-    for categories, cells, said in (
-        (
-            table.categories + 1,
-            table.cells,
-            "`summary` counts categories of other rows than its 50",
-        ),
-        (table.categories, table.cells[:, :2], "`summary` counts 2 columns and"),
-        (
-            table.categories[1:],
-            table.cells,
-            f"and {size - 1} categories, expected 3 and {size}: those",
-        ),
-        (
-            table.categories[:0],
-            table.cells,
-            f"and 0 categories, expected 3 and {size}: those of all",
-        ),
+    categories, cells = found.arrays["categories"], found.arrays["cells"]
+    for change, said in (
+        ({"categories": categories + 1}, "counts categories of other rows than its 50"),
+        ({"cells": cells[:, :2]}, r"'cells' has the shape \(5, 2\), expected \(5, 3\)"),
+        ({"categories": categories[1:]}, f"expected \\({len(categories)},\\): make it again"),
     ):
-        other = replace(found, table=replace(table, categories=categories, cells=cells))
         with pytest.raises(ValueError, match=said):
-            detector[0].test(other)
+            detector[0].test(replace(found, arrays=found.arrays | change))
+    of_rows = {name: found.arrays[name] for name in ("sums", "seen")}
+    with pytest.raises(ValueError, match=r"'cells' has the shape \(\), expected"):
+        detector[0].test(replace(found, arrays=of_rows))
 
 
 def test_chunks_add_up_and_none_are_refused(detector):
@@ -81,8 +67,8 @@ def test_chunks_add_up_and_none_are_refused(detector):
     whole = detector.summarize(table)
     found = summarize_chunks(detector, np.array_split(table, 5))
     np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
-    np.testing.assert_array_equal(found.table.cells, whole.table.cells)
-    np.testing.assert_array_equal(found.table.categories, whole.table.categories)
+    np.testing.assert_array_equal(found.arrays["cells"], whole.arrays["cells"])
+    np.testing.assert_array_equal(found.arrays["categories"], whole.arrays["categories"])
     with pytest.raises(ValueError, match="`chunks` has no table: at least one is needed"):
         summarize_chunks(detector, [])
 
@@ -103,8 +89,8 @@ def test_a_column_is_absent_that_no_chunk_has_and_missing_where_some_have_it(by_
     parts = np.array_split(detector[1][:30], 3)
     chunks = [named(parts[0], "ab"), named(parts[1], "a"), named(parts[2], "ab")]
     found, total = summarize_chunks(by_name, chunks), sum(map(by_name.summarize, chunks))
-    assert found.table.absent == total.table.absent == ("c",)
-    assert found.table.cells[0].tolist() == [0, 10, 30]  # missing
+    assert found.absent == total.absent == ("c",)
+    assert found.arrays["cells"][0].tolist() == [0, 10, 30]  # missing
     assert found.num_missing == 40
     quality = facts_of(by_name, found)[1]
     assert quality.absent == ("c",)
@@ -115,11 +101,11 @@ def test_a_column_is_absent_that_no_chunk_has_and_missing_where_some_have_it(by_
 def test_a_summary_of_the_test_is_none_of_its_detector(by_name, detector):
     codes = by_name.encoder_.encode(named(detector[1][:9]))[0]
     with pytest.raises(
-        ValueError, match=r"`summary` is for the model .* tested by the model that it was made with"
+        ValueError, match=r"`batch` is for the model .* tested by the model that it was made with"
     ):
         facts_of(by_name, by_name.test_.summarize(codes))
     own, quality, evidence = facts_of(by_name, by_name.summarize(named(detector[1][:9])))
-    assert (own.model, own.table) == (by_name.test_.fingerprint, None)
+    assert own.model == by_name.test_.fingerprint
     assert quality.num_rows == evidence.batch.num_rows == 9
 
 
@@ -152,7 +138,7 @@ def summed(rows):
 def assert_equal(found, expected):
     assert found.num_rows == expected.num_rows
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12)
-    np.testing.assert_array_equal(found.table.categories, expected.table.categories)
+    np.testing.assert_array_equal(found.arrays["categories"], expected.arrays["categories"])
 
 
 def test_record_batches_and_tables_give_the_summary_of_the_table(arrow_table, of_arrow):

@@ -58,15 +58,15 @@ def test_sums_are_those_of_squares_and_fourth_powers_and_of_rows_farther_than_al
     squared = np.array(
         [((rows * [1.0, 0.5, 2.0]) ** 2).sum(axis=1), ((rows @ DENSE.matrix.T) ** 2).sum(axis=1)]
     )
-    np.testing.assert_allclose(found.squares, squared.sum(axis=1))
-    np.testing.assert_allclose(found.fourths, (squared**2).sum(axis=1))
-    assert found.odd.tolist() == (squared > kept.farthest[:, None]).sum(axis=1).tolist()
-    assert found.odd.min() > 0
+    np.testing.assert_allclose(found["squares"], squared.sum(axis=1))
+    np.testing.assert_allclose(found["fourths"], (squared**2).sum(axis=1))
+    assert found["odd"].tolist() == (squared > kept.farthest[:, None]).sum(axis=1).tolist()
+    assert found["odd"].min() > 0
     edge = kept_of(np.array([[-1.0], [1.0]]), ONE)  # a row as far as the farthest is not odd
-    assert spread(np.array([[1.0], [-1.0], [1.1], [0.0]]), edge, ONE).odd.tolist() == [1]
-    parts = spread(rows[:70], kept, METRICS) + spread(rows[70:], kept, METRICS)
-    for name in ("squares", "fourths", "odd", "sketch"):
-        np.testing.assert_allclose(getattr(parts, name), getattr(found, name))
+    assert spread(np.array([[1.0], [-1.0], [1.1], [0.0]]), edge, ONE)["odd"].tolist() == [1]
+    first, last = (spread(part, kept, METRICS) for part in (rows[:70], rows[70:]))
+    for name, whole in found.items():
+        np.testing.assert_allclose(first[name] + last[name], whole)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -91,15 +91,14 @@ def test_odd_rows_bound_the_p_value_by_the_ways_in_which_all_can_be_in_the_batch
     own = spread(rows, kept, ONE)
     bounded, without = (
         confirmed_by_spread(kept, ONE, one, rows[0], rows[0] ** 2, 2)[0]
-        for one in (own, replace(own, odd=np.array([0])))
+        for one in (own, own | {"odd": np.array([0])})
     )
     assert without < bounded == pytest.approx(2 / (202 * 201))
 
 
 def summary(rows, kept):
-    return SimpleNamespace(
-        num_rows=len(rows), means=rows.mean(axis=0), spread=spread(rows, kept, ONE)
-    )
+    own = spread(rows, kept, ONE)
+    return SimpleNamespace(num_rows=len(rows), means=rows.mean(axis=0), arrays=own)
 
 
 @pytest.mark.parametrize("ones", [(30, 20), (30, 8), (10, 36)])
@@ -176,7 +175,7 @@ def test_every_summary_of_rows_is_possible(test, rows):
 def test_others_are_refused(test, name, value):
     summary = test.summarize(ROWS[100:])
     changed = json.loads(summary.to_json())
-    place = changed["arrays"].setdefault(name, [200] * len(summary.sums))
+    place = changed["arrays"][name]
     while isinstance(place[0], list):
         place = place[0]
     place[0] = value
@@ -185,7 +184,8 @@ def test_others_are_refused(test, name, value):
         ValueError, match="`summary` holds sums that 200 rows cannot have: make the summary again"
     ):
         test(changed)
-    short = replace(summary, sums=summary.sums[:3], seen=summary.seen[:3])
+    few = {one: summary.arrays[one][:3] for one in ("sums", "seen")}
+    short = replace(summary, arrays=summary.arrays | few)
     with pytest.raises(ValueError, match="`summary` has 3 sums, expected"):
         test(short)
     if name != "seen":  # with holes it is refused for them

@@ -45,13 +45,13 @@ def test_the_spread_of_many_rows_is_estimated_from_some(detector, holes, monkeyp
         assert found.num_rows == n
         np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
         np.testing.assert_array_equal(found.seen, whole.seen)
-        mean, fourth = whole.spread.squares / n, whole.spread.fourths / n
+        mean, fourth = whole.arrays["squares"] / n, whole.arrays["fourths"] / n
         errors = 5 * np.sqrt(np.maximum(fourth - mean**2, 0) / least)
-        assert (np.abs(found.spread.squares / n - mean) <= errors).all()
-        assert not np.array_equal(found.spread.squares, whole.spread.squares)
+        assert (np.abs(found.arrays["squares"] / n - mean) <= errors).all()
+        assert not np.array_equal(found.arrays["squares"], whole.arrays["squares"])
         np.testing.assert_allclose(
-            np.linalg.norm(found.spread.sketch, axis=(1, 2)),
-            np.linalg.norm(whole.spread.sketch, axis=(1, 2)),
+            np.linalg.norm(found.arrays["sketch"], axis=(1, 2)),
+            np.linalg.norm(whole.arrays["sketch"], axis=(1, 2)),
             rtol=0.25,
         )
 
@@ -67,7 +67,7 @@ def test_with_holes_a_node_is_summed_over_the_rows_that_show_it(against_rows):
         axis=1
     )  # in the first metric
     np.testing.assert_allclose(
-        [found.spread.squares[0], found.spread.fourths[0]],
+        [found.arrays["squares"][0], found.arrays["fourths"][0]],
         [squares.sum(), (squares**2).sum()],
         rtol=1e-9,
     )
@@ -79,7 +79,7 @@ def test_no_rows_are_a_summary_of_zeros_and_other_rows_are_refused(against_rows)
     found = summarize_rows(against_rows, ROWS[:0])
     assert (found.num_rows, found.num_missing, found.is_whole) == (0, 0, True)
     assert not found.sums.any()
-    assert not found.spread.squares.any()
+    assert not found.arrays["squares"].any()
     assert found + summarize_rows(against_rows, HOLED) == summarize_rows(against_rows, HOLED)
     with pytest.raises(ValueError, match=r"`rows` must have shape \(N, 6\)"):
         summarize_rows(against_rows, [[0, 1]])

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.tables.amounts import amount_form, amounts_of, split, units_of, written
+from hld.tables.cells import column_cells
+from hld.tables.derived import amount_form, amounts_of, split, units_of, written
 
 pytest.importorskip("price_parser")
 X = np.random.default_rng(0).gamma(2, 700, 300)
@@ -16,7 +17,7 @@ X = np.random.default_rng(0).gamma(2, 700, 300)
 
 def column(write, numbers=X):
     """Texts of numbers."""
-    return np.array([write(x) for x in numbers], dtype=object)
+    return column_cells([write(x) for x in numbers])
 
 
 def german(x):

@@ -16,7 +16,7 @@ from tables import codes_of, column
 
 import hld
 from hld.tables.cells import not_a_number, plain_value, reads_as_number
-from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.encoder import EncodingReport
 from hld.tables.schemas.learn_schema import fit_encoder
 from hld.tables.times import is_empty, is_missing
 
@@ -351,20 +351,6 @@ def frame(**more):
             **more,
         }
     )
-
-
-def test_frames_match_by_name():
-    table = frame()
-    encoder = fit_encoder(table)
-    assert encoder.names == ("age", "job", "won", "size")
-    codes, _ = encoder.encode(table)
-    shuffled, report = encoder.encode(table[["size", "age", "won", "job"]])
-    assert np.array_equal(codes, shuffled)
-    assert report.num_missing.tolist() == [1, 1, 0, 0]
-    by_position, _ = encoder.encode(table.to_numpy())
-    assert np.array_equal(codes, by_position)
-    assert by_position.flags.c_contiguous
-    assert shuffled.flags.c_contiguous
 
 
 def test_frames_with_missing_or_additional_columns():

@@ -8,7 +8,7 @@ import pytest
 from binomial_bounds import at_least, at_most
 
 from hld.detector.detector import HLDDetector
-from hld.tables.conditions import read_condition
+from hld.tables.drawing import read_condition
 from hld.tables.schemas.learn_schema import fit_encoder
 
 

@@ -11,9 +11,7 @@ import pytest
 from tables import codes_of
 
 import hld
-from hld.tables.cells import read_table
-from hld.tables.factored import Factored, whole_cells
-from hld.tables.forms import named_rows
+from hld.tables.cells import named_rows, read_table
 from hld.tables.schemas.learn_schema import fit_encoder
 
 pa = pytest.importorskip("pyarrow")
@@ -338,32 +336,11 @@ def test_columns_of_other_libraries_in_a_mapping_are_exact(column):
 
 def test_a_nested_column_in_a_mapping_is_refused_where_it_is_looked_at():
     nested = as_arrow([[1], None])
-    assert fit_encoder({"n": [0, 1, 1]}).check({"n": [0, 1], "more": nested})[1].extra == ("more",)
+    assert fit_encoder({"n": [0, 1, 1]}).encode_counting({"n": [0, 1], "more": nested})[3] == [
+        "more"
+    ]
     with pytest.raises(TypeError, match="column 'more' holds a list"):
         fit_encoder({"n": [0, 1], "more": nested})
-
-
-LEVELS = np.array(["red", 2.5, "red", "never"], dtype=object)  # one level twice, one unused
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
-@pytest.mark.parametrize("N", [0, 1, 500])
-def test_cells_counts_and_values_are_those_of_the_rows(dtype, N, rng):
-    codes = rng.integers(-1, 3, size=N).astype(dtype)
-    factored = Factored(codes, LEVELS)
-    expected = [None if code < 0 else LEVELS[code] for code in codes.tolist()]
-    assert len(factored) == N
-    assert factored.tolist() == whole_cells(factored).tolist() == expected
-    assert factored.cells().dtype == factored.dtype == object
-    assert factored.counts().tolist() == [int((codes == level).sum()) for level in range(4)]
-    spread = factored.spread(np.array([10.0, 20.0, 30.0, 40.0]), -1.0)
-    np.testing.assert_array_equal(
-        spread, [-1.0 if code < 0 else 10.0 * (code + 1) for code in codes.tolist()]
-    )
-    for rows in (slice(1, None, 2), rng.permutation(N), codes >= 0):
-        assert (
-            factored[rows].tolist() == np.array([*expected, None], dtype=object)[:-1][rows].tolist()
-        )
 
 
 NUMBERS = {"a": [1, 2, 1]}

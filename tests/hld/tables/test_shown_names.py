@@ -7,7 +7,6 @@ import pytest
 
 import hld
 from hld.detector.audit import column_of
-from hld.tables.conditions import read_condition
 from hld.tables.shown_names import listed
 
 WIDE = {f"x{v}": np.array([0, 1, 0, 1]) for v in range(3000)}
@@ -47,24 +46,6 @@ def test_messages_about_wide_tables_are_short(call):
         call()
     assert len(str(caught.value)) < SHORT
     assert re.search(r" and \d,\d\d\d more|entries", str(caught.value))
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: SCHEMA.encoder().encode({f"x{v}": [0] * (1 + v % 2) for v in range(3000)}),
-        lambda: SCHEMA.encoder().encode({"x0": "text" * 1000}),
-        lambda: read_condition("y > 1", SCHEMA.encoder().columns, [None] * 3000),
-        lambda: read_condition("`y` > 1", SCHEMA.encoder().columns, [None] * 3000),
-        lambda: read_condition(
-            "word == 1", hld.fit_encoder({"word": ["a" * 9999, "b" * 9999]}).columns, [None]
-        ),
-    ],
-)
-def test_other_messages_about_wide_tables_and_long_levels_are_short(call):
-    with pytest.raises(ValueError, match=r"`table`|`where`") as caught:
-        call()
-    assert len(str(caught.value)) < SHORT
 
 
 def test_the_nearest_names_come_first():

@@ -14,7 +14,7 @@ def grid(numbers, edges):
     numbers = np.asarray(numbers, dtype=float)
     column = BinColumn("x", tuple(edges), float(numbers.min()), float(numbers.max()))
     tables = value_tables([column], [numbers])
-    return Grid(column.low, column.high, tables.quantiles[0], float(tables.units[0]))
+    return Grid(tables.quantiles[0], float(tables.units[0]))
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,8 @@ def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
         with monkeypatch.context() as patch:
             for module in ("references.circuit", "witnesses.metrics.maps", "laws.joint"):
                 patch.setattr(f"hld.{module}.MAX_FULL_SPECTRUM", 5)
-            patch.setattr("hld.references.rows.MOST_FORMED", 5)
+            patch.setattr("hld.references.rows.MAX_FULL_SPECTRUM", 5)
+            patch.setattr("hld.references.circuit.DRAWN_ROWS", 200_000)
             patch.setattr("hld.witnesses.metrics.maps.LEADING_DIRECTIONS", len(full.nodes) - 1)
             large = HLDTest(circuit, **arguments)
         batch = sample(circuit, 300, rng=5)

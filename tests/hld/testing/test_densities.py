@@ -34,11 +34,18 @@ def circuit(scale=None):
 def test_likelihoods_over_their_bounds_lie_between_zero_and_one():
     given = circuit()
     units = bounded(given)
-    values = units.node_likelihoods(given.sample(5000, rng=1)) / np.exp(log_bounds(units))
+    bounds, nodes = np.exp(log_bounds(units)), units.nodes
+    values = units.node_likelihoods(given.sample(5000, rng=1)) / bounds
     assert values.min() >= 0
     assert values.max() <= 1 + 1e-12
     inputs = units.nodes.kind == "input"
     assert values[:, inputs].max(axis=0) == pytest.approx(np.ones(inputs.sum()), abs=0.01)
+    for r, region in enumerate(units.regions):
+        if not region.is_input:
+            products, sums = (
+                bounds[(nodes.region == r) & (nodes.kind == k)] for k in ("product", "sum")
+            )
+            assert sums == pytest.approx(region.weights @ products, rel=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened"])

@@ -71,7 +71,7 @@ def test_small_pvalues_of_single_rows_with_holes_are_checked():
         found = judge_summary(test, summary, 0.05)
         one = compared(test, replace(all_shown(summary.means, 1), counts=summary.seen))
         squared, stretch = np.array([found.statistic**2]), one.factors.max()
-        spread = parts.kept, parts.metrics, summary.spread, one.deltas
+        spread = parts.kept, parts.metrics, summary.arrays, one.deltas
         (allowed,) = confirmed_by_spread(*spread, squared, 1, stretch, held=parts.kept.num_rows)
         small += found.pvalue < 0.25
         assert found.pvalue >= min(allowed, 0.25) * (1 - 1e-9)

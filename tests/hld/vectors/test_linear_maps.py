@@ -1,4 +1,6 @@
-"""Every form of linear map, and windows of them, against their matrix: applied, squared, bounded, stored."""
+"""Every form of linear map, also of a part of a vector, against its matrix: applied, squared, bounded, stored."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,17 +11,15 @@ from hld.features.linear_maps import (
     Scaled,
     SparseRows,
     Stretched,
-    Window,
     read_map,
     squared_distances,
-    widened,
 )
 
 M = 6
 
 
 def examples():
-    """A map of each form with its matrix, and a window on each with that matrix between zeros."""
+    """A map of each form with its matrix, and each of a part of a vector, with that matrix between zeros."""
     rng = np.random.default_rng(0)
     V = np.linalg.qr(rng.normal(size=(M, 2)))[0]
     weights, factors = rng.random(M) + 0.1, np.array([3.0, 0.0])
@@ -36,8 +36,8 @@ def examples():
     }
     assert set(maps) == set(FORMS)
     windows = {
-        f"Window of {form} and {more} more": (
-            Window(metric.name, metric, 2, M + 2 + more),
+        f"{form} between 2 and {more}": (
+            replace(metric, before=2, behind=more),
             np.pad(matrix, ((0, 0), (2, more))),
         )
         for form, (metric, matrix) in maps.items()
@@ -61,8 +61,8 @@ def test_a_map_is_its_matrix(name, rng):
     np.testing.assert_allclose(metric.squared(rows), squares, rtol=1e-12)
     assert metric.squared(rows[0]) == pytest.approx(squares[0], rel=1e-12)
     np.testing.assert_allclose(metric.adjoint(images), images @ matrix, atol=1e-14)
-    if metric.node_weights is not None:
-        np.testing.assert_array_equal(np.diag(metric.node_weights), matrix)
+    np.testing.assert_array_equal(metric.alone.apply(rows[:, metric.seen]), metric.apply(rows))
+    assert (metric.node_weights is not None) == (metric is EXAMPLES["Scaled"][0])
 
 
 def test_distances_of_many_rows_are_those_of_single_rows(rng, monkeypatch):
@@ -106,7 +106,7 @@ def test_a_map_survives_its_parts(name, rng):
     again, rows = read_map(*metric.to_parts(), metric.width), rng.normal(size=(3, matrix.shape[1]))
     assert again.name == metric.name
     np.testing.assert_array_equal(again.apply(rows), metric.apply(rows))
-    with pytest.raises(ValueError, match=f"fit {M + 1} nodes|ascending"):
+    with pytest.raises(ValueError, match=f"fit {metric.width + 1} nodes"):
         read_map(*metric.to_parts(), metric.width + 1)
 
 
@@ -124,37 +124,11 @@ def test_what_is_no_norm_is_refused():
             SparseRows("a", np.array(index), np.ones((1, 1)), 2)
 
 
-@pytest.mark.parametrize("start", [-1, 3, 4])
-def test_a_window_that_leaves_the_vector_is_refused(start):
-    with pytest.raises(
-        ValueError, match="metric 'a' refers to numbers of a row that are not there"
-    ):
-        Window("a", EXAMPLES["Scaled"][0], start, M + 2)
-    with pytest.raises(ValueError, match="not there"):
-        widened(EXAMPLES["Scaled"][0], M - 1)
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        [2, 6, 7],
-        [6, 2, 8],
-        [2, 2, 8],
-        [-1, 3, 8],
-        [2.0, 6, 8],
-        [False, 4, 8],
-        "all",
-        [2, 6],
-        None,
-        {"start": 2},
-    ],
-    ids=str,
-)
-def test_a_window_of_a_file_is_three_ascending_whole_numbers(place):
-    scalars, arrays = Window("a", EXAMPLES["Scaled"][0], 2, 8).to_parts()
-    with pytest.raises(
-        ValueError, match="the window of a metric must be three ascending whole numbers, the last 8"
-    ):
-        read_map({**scalars, "window": place}, arrays, 8)
-    with pytest.raises(ValueError, match="does not fit 5 nodes"):
-        read_map({**scalars, "window": [1, 6, 8]}, arrays, 8)
+@pytest.mark.parametrize("place", [-1, 2.0, False, None, "all", [2], 2**60], ids=str)
+def test_where_a_map_of_a_file_looks_is_a_whole_number(place):
+    scalars, arrays = replace(EXAMPLES["Scaled"][0], before=2).to_parts()
+    for entry in ("before", "behind"):
+        with pytest.raises(
+            (TypeError, ValueError), match=f"'{entry}' must be|does not fit 8 nodes"
+        ):
+            read_map({**scalars, entry: place}, arrays, M + 2)

@@ -157,7 +157,8 @@ def test_with_a_place_for_each_the_norm_is_that_of_all_standardised_scores(name)
     expected = (scores**2 / (score_variances(circuit) + FLOOR)).sum(axis=1)
     found = features.of_rows(circuit, rows)
     np.testing.assert_allclose((found**2).sum(axis=1), expected, rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(found, features.of_scores(scores), atol=1e-12)
+    of_many = pcircuit.scores(circuit, rows, directions=features.matrix)
+    np.testing.assert_allclose(found, of_many, atol=1e-12)
     assert sorted(set(features.places.tolist())) == list(range(features.num_features))
 
 

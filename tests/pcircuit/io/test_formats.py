@@ -346,8 +346,8 @@ def test_small_files_that_stand_for_large_tables_are_refused_before_these_are_ma
     message, peak = peak_of(refused)
     allowed = MOST_ENTRIES * len(text) + SPARE_ENTRIES
     assert message == (
-        f"cannot read {str(path)!r}: the tables of its input units would have more than {allowed} "
-        f"entries that the file of {len(text)} bytes does not write out: such a circuit is not read"
+        f"cannot read {str(path)!r}: its tables and sums would have more than {allowed} entries that "
+        f"the file of {len(text)} bytes does not write out: such a circuit is not read"
     )
     assert peak < 24 * allowed + 2**26  # the last term: what one binomial takes while it is made
 
@@ -601,13 +601,9 @@ def test_inputs_that_smoothing_adds_are_bounded_by_the_size_of_the_file(monkeypa
         *(f"O {V + 1 + i} 0 2 0 {V}" for i in range(ors)),
     ]
     assert read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc).num_variables == V
-    monkeypatch.setattr("pcircuit.io.logic.MOST_ADDED", 0)
-    monkeypatch.setattr(
-        "pcircuit.io.logic.SPARE_ADDED", 1000
-    )  # each "or" adds 99 inputs beside variable 1
-    with pytest.raises(
-        ValueError, match=r"line 113: children that lack variables would get more than 1000 inputs"
-    ):
+    monkeypatch.setattr("pcircuit.io.graph.MOST_ENTRIES", 0)
+    monkeypatch.setattr("pcircuit.io.graph.SPARE_ENTRIES", 1000)  # each "or" adds 99 inputs
+    with pytest.raises(ValueError, match="sums would have more than 1000 entries"):
         read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc)
 
 

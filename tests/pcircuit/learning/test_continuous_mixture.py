@@ -39,18 +39,16 @@ def test_it_is_a_distribution_and_the_one_that_was_judged(rng, categories):
     """Sum over all states; the curve's best value by the decoder is the mean of the circuits, with holes, too."""
     rows = rng.integers(0, categories, (200, len(categories)))
     rows[rng.random(rows.shape) < 0.2] = -1
-    found = fitted(rng, rows, categories)
-    assert len(found.mixture.circuits) == 512 // CIRCUIT_PRODUCTS
-    states = naive.states(found.mixture.circuits[0])
-    assert np.exp(log_likelihood(found.mixture, states)).sum() == pytest.approx(1, abs=1e-12)
-    assert log_likelihood(found.mixture, rows[:50]).mean() == pytest.approx(
-        found.validation.max(), rel=1e-5
-    )
+    mixture, _, validation = fitted(rng, rows, categories)
+    assert len(mixture.circuits) == 512 // CIRCUIT_PRODUCTS
+    states = naive.states(mixture.circuits[0])
+    assert np.exp(log_likelihood(mixture, states)).sum() == pytest.approx(1, abs=1e-12)
+    assert log_likelihood(mixture, rows[:50]).mean() == pytest.approx(validation.max(), rel=1e-5)
     by_states = sum(
         weight * naive.likelihood(circuit, states)
-        for weight, circuit in zip(found.mixture.weights, found.mixture.circuits, strict=True)
+        for weight, circuit in zip(mixture.weights, mixture.circuits, strict=True)
     )
-    np.testing.assert_allclose(np.exp(log_likelihood(found.mixture, states)), by_states, rtol=1e-10)
+    np.testing.assert_allclose(np.exp(log_likelihood(mixture, states)), by_states, rtol=1e-10)
 
 
 def test_one_that_promises_too_little_after_eight_epochs_goes_on_no_longer(rng):
@@ -71,7 +69,7 @@ def test_one_that_promises_too_little_after_eight_epochs_goes_on_no_longer(rng):
             least=least,
         )
 
-    means = found(-np.inf).validation
+    _, _, means = found(-np.inf)
     now, half = means[:8].max(), means[:4].max()
     assert len(means) == 12
     assert now > half
@@ -81,18 +79,18 @@ def test_one_that_promises_too_little_after_eight_epochs_goes_on_no_longer(rng):
         (now + 1.1 * (now - half), 8),
         (0.0, 8),
     ):
-        some = found(least)
-        assert len(some.validation) == len(some.training) == looks
+        _, training, validation = found(least)
+        assert len(validation) == len(training) == looks
 
 
 def test_a_degree_is_learned_better_than_independent_columns(rng):
     rows, held = degrees(rng, 1500), degrees(rng, 1500)
-    found = continuous_mixture(rows, held, np.full(10, 2), 512, rng, num_epochs=15)
+    mixture, _, _ = continuous_mixture(rows, held, np.full(10, 2), 512, rng, num_epochs=15)
     means = rows.mean(axis=0)
     independent = (held * np.log(means) + (1 - held) * np.log(1 - means)).sum(axis=1)
-    gains = log_likelihood(found.mixture, held) - independent
+    gains = log_likelihood(mixture, held) - independent
     assert gains.mean() > 5 * gains.std() / np.sqrt(len(gains))
-    drawn = sample(found.mixture, 1500, rng=0)
+    drawn = sample(mixture, 1500, rng=0)
     assert np.abs(drawn.mean(axis=0) - means).max() < 5 * np.sqrt(0.5 / 1500)
 
 
@@ -176,7 +174,7 @@ def logs_of(rows, values):
 def test_logs_and_slopes(rng, holes):
     order, rows, values = logits_of(CATEGORIES), rows_of(rng, holes=holes), rng.normal(size=(5, 6))
     known, zeta = coded(rows, order), normalizers(values, order)
-    assert (known.shown is not None) == holes
+    assert (known[1] is not None) == holes
     expected = logs_of(rows, values)
     np.testing.assert_allclose(point_logs(known, values, zeta), expected, rtol=1e-12)
     shares = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)

@@ -80,9 +80,11 @@ def test_em_never_loses_likelihood_and_finds_what_made_the_rows(blocks):
     rows = with_holes(blocks, 3000, 3)
     normal, either = Gaussian([0.0], [1.0]), Categorical([[0.5, 0.5]])
     families = [normal, either, normal, normal]
-    alone = np.full(len(rows), -np.inf)  # nothing beside the blocks
-    steps = BlockSteps(rows, families, 2, 0.0, np.random.default_rng(0), alone)
-    history = np.array([steps.step() for _ in range(60)])
+    far = product_circuit([Gaussian([99.0], [1.0]), either, normal, normal], [1.0])
+    is_normal = np.array([True, False, True, True])
+    steps = BlockSteps(rows, families, is_normal, 2, 0.0, np.random.default_rng(0), far)
+    both, history = steps.steps(None, 60)
+    assert both.circuits[1] is steps.model
     # the shares of categories are smoothed by one row, which may cost that much
     assert np.diff(history).min() > -1e-6
     fresh = with_holes(blocks, 3000, 4)

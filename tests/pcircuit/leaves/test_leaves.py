@@ -27,6 +27,7 @@ FAMILIES = {
         [0.0, 2.0],
         [[0.2, 0.1], [0.5, 0.5], [0.0, 0.3]],
         Gaussian([1.0, 0.0, 2.0], [0.7, 1.0, 1.0]),
+        0.5,
     ),
     "histogram": Histogram(
         [-2.0, 0.0, 1.0, 1.5, 6.0], np.random.default_rng(0).dirichlet(np.ones(4), 3)
@@ -58,7 +59,8 @@ def points(leaves):
     half = np.diff(edges)[:, None] / 2
     x, w = (edges[:-1, None] + half * (z + 1)).ravel(), (half * w).ravel()
     atoms = getattr(leaves, "values", np.zeros(0))
-    return np.concatenate([x, atoms]), np.concatenate([w, np.ones(len(atoms))])
+    weight = np.full(len(atoms), getattr(leaves, "unit", 1.0))
+    return np.concatenate([x, atoms]), np.concatenate([w, weight])
 
 
 def circuit_of(leaves, num_variables=3, others=None):
@@ -238,7 +240,8 @@ def joint(leaves):
         half = np.diff(edges)[:, None] / 2
         x, w = (edges[:-1, None] + half * (z + 1)).ravel(), (half * w).ravel()
         atoms = getattr(leaves, "values", np.zeros(0))
-        x, w = np.concatenate([x, atoms]), np.concatenate([w, np.ones(len(atoms))])
+        weight = np.full(len(atoms), getattr(leaves, "unit", 1.0))
+        x, w = np.concatenate([x, atoms]), np.concatenate([w, weight])
     rows = np.stack(np.meshgrid(x, x, indexing="ij"), axis=-1).reshape(-1, 2)
     weights = np.multiply.outer(w, w).ravel()
     return circuit, rows, weights

@@ -65,7 +65,7 @@ def test_events_and_conditions_are_sums_over_states(name):
             r"`event` must have shape \(N, 2\), one column per variable, found \(1, 3\)",
         ),
         ({9: 0}, ValueError, "`event` must be a mapping from variables 0..1 to levels, found 9"),
-        ({0: 5}, ValueError, "must be a mapping that has levels 0..1 for variable 0, found 5"),
+        ({0: 2}, ValueError, "must be a mapping that has levels 0..1 for variable 0, found 2"),
         ({0: []}, ValueError, "levels 0..1 for variable 0, found \\[\\]: name at least one"),
         ({True: 0}, TypeError, "must be a mapping from variables 0..1 to levels, found bool"),
         ({"a": 0}, TypeError, "must be a mapping from variables 0..1 to levels"),

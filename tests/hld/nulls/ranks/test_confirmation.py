@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hld.laws.ranks.confirmation import pooled_of_norms, sample_norms, widest_tail
+from hld.laws.ranks.confirmation import pooled_law, sample_norms, widest_tail
 
 
 @pytest.mark.parametrize("squared", [0.3, 1.0, 3.0])
@@ -12,7 +12,7 @@ def test_many_batches_at_once_are_judged_as_one_by_one(squared):
     distances = np.array([0.05, 0.4, 0.8])
 
     def pvalue(distance, square):
-        return pooled_of_norms(80, norms, 9.0, own_norms, 12.0, (distance, square, 10))
+        return widest_tail(*pooled_law(80, norms, 9.0, own_norms, 12.0, (distance, square, 10)))
 
     together = pvalue(distances, squared * distances)
     alone = [pvalue(float(d), squared * float(d)) for d in distances]

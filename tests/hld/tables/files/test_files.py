@@ -12,7 +12,7 @@ from scipy.stats import binom
 from tables import file_codes
 
 from hld.tables.factored import whole_cells
-from hld.tables.files import files, row_chunks
+from hld.tables.files import files
 from hld.tables.files.dialect import ReadOptions
 from hld.tables.schemas.learn_schema import fit_encoder
 
@@ -126,7 +126,7 @@ def test_chunks_are_the_whole(paths, monkeypatch):
     _, folder = paths
     encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0])
     whole = file_codes(encoder, folder / "t.csv")
-    monkeypatch.setattr(row_chunks, "BLOCK", 1000)
+    monkeypatch.setattr(files, "BLOCK", 1000)
     assert len(list(files.read_chunks(str(folder / "t.csv"), encoder))) > 5
     np.testing.assert_array_equal(file_codes(encoder, folder / "t.csv"), whole)
 

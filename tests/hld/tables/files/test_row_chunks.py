@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import hld
-from hld.tables.files import files, row_chunks
+from hld.tables.files import files
 from hld.tables.files.dialect import ReadOptions
 
 ENDINGS = {"gzip": ".gz", "bz2": ".bz2", "lzma": ".xz", "zstd": ".zst"}
 PEAK = """
 import re, sys
 from hld.tables.files.dialect import ReadOptions
-from hld.tables.files.row_chunks import typed_chunks
+from hld.tables.files.files import typed_chunks
 for chunk in typed_chunks(sys.argv[1], ReadOptions()):
     pass
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
@@ -57,7 +57,7 @@ def test_memory_does_not_grow_with_a_parquet_file(tmp_path):
 def test_a_row_longer_than_a_block_is_said_to_be_that(tmp_path, start):
     """Mostly a quote without an end; Arrow speaks of objects that straddle its blocks."""
     pytest.importorskip("pyarrow")
-    rest = "1,2\n" * (3 * row_chunks.BLOCK // 4) if '"' in start else "2" * (3 * row_chunks.BLOCK)
+    rest = "1,2\n" * (3 * files.BLOCK // 4) if '"' in start else "2" * (3 * files.BLOCK)
     (tmp_path / "t.csv").write_text(f"a,b\n{start}{rest}\n")
     with pytest.raises(
         ValueError, match=r"t.csv' has a row of more than 4 MiB, .*: check its quotes"
@@ -97,10 +97,10 @@ def test_quotes_without_an_end_are_refused_and_lines_in_cells_are_not(tmp_path, 
     ("columns", "sizes"), [(1, [10]), (2, [6, 4]), (5, [2] * 5), (90, [1] * 10)]
 )
 def test_chunks_of_wide_tables_have_fewer_rows(tmp_path, monkeypatch, columns, sizes):
-    monkeypatch.setattr(row_chunks, "CELLS", 12)
+    monkeypatch.setattr(files, "CELLS", 12)
     table = pa.table({f"x{v}": range(10) for v in range(columns)})
     pq.write_table(table, tmp_path / "t.parquet")
-    chunks = row_chunks.typed_chunks(str(tmp_path / "t.parquet"), ReadOptions())
+    chunks = files.typed_chunks(str(tmp_path / "t.parquet"), ReadOptions())
     assert [len(chunk) for chunk in chunks] == sizes
 
 

@@ -1,10 +1,7 @@
 """Cells of text files as what their column was fitted to: times as levels, texts that are missing elsewhere."""
 
-import datetime
-
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from tables import file_codes
 
@@ -57,16 +54,6 @@ def test_digits_of_other_scripts_are_text_in_every_column_of_numbers(tmp_path, c
     np.testing.assert_array_equal(file_codes(encoder, tmp_path / "t.csv"), codes)
     learned = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0])
     assert [column.kind for column in learned.columns] == ["categorical"] * 3
-
-
-def test_a_constant_date_of_a_text_file_is_the_same_in_a_typed_one(tmp_path):
-    (tmp_path / "t.csv").write_text("day,n\n" + "2020-01-01,1\n2020-01-01,2\n")
-    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0])
-    for cells in (
-        pa.array([datetime.date(2020, 1, 1)]),
-        pa.array(np.array(["2020-01-01"], "M8[us]")),
-    ):
-        assert encoder.encode(pa.table({"day": cells, "n": [1]}))[0].tolist() == [[0, 0]]
 
 
 def test_texts_that_are_levels_are_not_missing(tmp_path):

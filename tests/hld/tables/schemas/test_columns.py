@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import FINITE, codes_of, column
+from tables import FINITE, column
 
 from hld.tables.schemas.columns import (
     FEWEST,
@@ -130,17 +130,6 @@ def test_impossible_digests_are_refused(rare):
 
 
 # Bins
-
-
-def test_intervals_contain_their_lower_edge():
-    encoder = fit_encoder(np.arange(100)[:, None] / 8, num_bins=4)
-    edges = np.array(encoder.columns[0].edges)
-    assert codes_of(encoder, edges[:, None]) == [1, 2, 3]
-    assert codes_of(encoder, edges[:, None] * (1 - 2.0**-22)) == [
-        0,
-        1,
-        2,
-    ]  # nearer is the edge in four bytes
 
 
 def test_more_bins_than_rows_need_no_memory():

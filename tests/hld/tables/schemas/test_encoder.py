@@ -85,31 +85,6 @@ def test_the_order_of_the_rows_does_not_matter(rows, random):
     )
 
 
-# Round trips
-
-
-# Real data
-
-
-def test_a_frame_with_the_names_of_an_array_is_matched_by_them():
-    rng = np.random.default_rng(0)
-    table = np.c_[rng.normal(size=200), 100 + rng.normal(size=200), rng.integers(0, 3, 200)]
-    encoder = fit_encoder(table)
-    frame = pd.DataFrame(table, columns=["x0", "x1", "x2"])
-    expected = encoder.encode(table)[0]
-    for batch in (
-        frame,
-        frame[["x2", "x0", "x1"]],
-        {name: frame[name].tolist() for name in ("x1", "x2", "x0")},
-    ):
-        np.testing.assert_array_equal(encoder.encode(batch)[0], expected)
-        np.testing.assert_array_equal(encoder.encode_counting(batch)[0], expected)
-    other = frame.rename(
-        columns={"x0": "a"}
-    )  # names that say nothing of the detector's: by position
-    np.testing.assert_array_equal(encoder.encode(other)[0], expected)
-
-
 @pytest.mark.parametrize("names", [None, ["x0", "x1"]], ids=["by position", "by name"])
 def test_tables_by_position_have_no_parts_of_dates_of_their_own(names):
     """A third column had been taken for the day of the week, and two were said to be expected as three."""

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.tables.schemas.columns import BinColumn, LevelColumn
-from hld.tables.schemas.encoding import LARGEST, level_lookup, look_up, report_of, steps_of
+from hld.tables.schemas.columns import WHOLE, BinColumn, LevelColumn
+from hld.tables.schemas.encoder import report_of
 from hld.tables.schemas.learn_schema import fit_encoder
-from hld.tables.schemas.rare_levels import digests_of
 
 
 def test_parts_are_reported_as_if_encoded_alone():
@@ -83,32 +82,6 @@ def test_a_column_that_refuses_new_levels_has_its_rare_ones_in_training():
     }
 
 
-def found(column, *cells, **options):
-    """Categories and positions of odd cells."""
-    values = np.empty(len(cells), dtype=object)
-    values[:] = cells
-    codes, odd = look_up(column, level_lookup(column), values, **options)
-    return codes.tolist(), np.flatnonzero(odd).tolist()
-
-
-WORDS = LevelColumn("word", "categorical", ("", "a", "b"), rare=digests_of(["c"]))
-NUMBERS = LevelColumn("number", "integer", (0, 1, 5))
-
-
-def test_texts_among_numbers_are_odd_or_refused():
-    assert found(NUMBERS, 5, "5", "x", 5, "x", is_strict=False) == ([2, 3, 3, 2, 3], [1, 2, 4])
-    with pytest.raises(
-        TypeError, match=r"`table` column 'number' holds text \('x'\).*, expected numbers"
-    ):
-        found(NUMBERS, 5, "x")
-    for cell in ([1], {"a": 1}, (1, 2)):
-        for is_strict in (True, False):
-            with pytest.raises(
-                TypeError, match=f"`table` column 'word' holds a {type(cell).__name__}"
-            ):
-                found(WORDS, "a", cell, is_strict=is_strict)
-
-
 STEPPED = (
     BinColumn("bins", (1.0, 2.5), 0.0, 4.0),
     LevelColumn("levels", "integer", (-2, 0, 3)),
@@ -120,18 +93,19 @@ CELLS = np.array(
 
 
 def by_definition(column, x):
-    """Category, and whether the value is beyond the training range."""
+    """Category, and whether the value is new."""
     if math.isnan(x):
         return -1, False
     if isinstance(column, BinColumn):
         return sum(edge <= x for edge in column.edges), not column.low <= x <= column.high
-    return column.levels.index(x) if x in column.levels else len(column.levels), False
+    is_new = x not in column.levels
+    return len(column.levels) if is_new else column.levels.index(x), is_new
 
 
 @pytest.mark.parametrize("column", STEPPED, ids=lambda column: column.name)
 def test_codes_are_those_of_the_definition(column):
     """Between a level, or the end of a range, and the next double there is nothing."""
-    steps, ends = steps_of(column), [0.0, 1.0, 2.5, 4.0, -2.0, 3.0, 7.0]
+    steps, ends = column.steps, [0.0, 1.0, 2.5, 4.0, -2.0, 3.0, 7.0]
     near = [math.nextafter(x, x + sign) for x in ends for sign in (-1, 1)]
     cells = np.array([*CELLS, *(near if column.name != "halves" else [])])
     places = steps.breaks.searchsorted(cells, side="right")
@@ -139,7 +113,7 @@ def test_codes_are_those_of_the_definition(column):
     assert [*found] == [by_definition(column, x) for x in cells.tolist()]
 
 
-@pytest.mark.parametrize("levels", [("a", 1), (1, LARGEST), (-LARGEST, 0), (math.inf,)])
+@pytest.mark.parametrize("levels", [("a", 1), (1, WHOLE), (-WHOLE, 0), (math.inf,)])
 def test_levels_that_doubles_cannot_tell_apart_have_no_steps(levels):
-    assert steps_of(LevelColumn("odd", "categorical", levels)) is None
-    assert steps_of(LevelColumn("a", "integer", (LARGEST - 1,))) is not None
+    assert LevelColumn("odd", "categorical", levels).steps is None
+    assert LevelColumn("a", "integer", (WHOLE - 1,)).steps is not None

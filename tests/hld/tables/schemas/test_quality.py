@@ -147,8 +147,8 @@ def test_a_schema_by_hand_is_learned_kept_and_saved(tmp_path):
     assert heat.policy == "missing"
     batch = table(30, 1, holes=0)
     batch.loc[0, "heat"] = 1e9
-    codes, quality = detector.encoder_.check(batch)
-    assert (codes[0, 1], quality.columns[1].num_out_of_range) == (-1, 1)
+    codes, report, *_ = detector.encoder_.encode_counting(batch)
+    assert (codes[0, 1], report.num_out_of_range[1]) == (-1, 1)
     with pytest.raises(
         ValueError, match=r"column .city. holds 30 values that training did not show, the first"
     ):

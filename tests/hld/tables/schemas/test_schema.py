@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tables import ROWS, TEXT, objects
 
 import hld
+from hld.tables.cells import column_cells
 from hld.tables.schemas.columns import fit_column
 from hld.tables.schemas.learn_schema import AS_TEXT, count_missing, identifier_note
 from hld.tables.schemas.schema import ColumnSchema, TableSchema
@@ -205,7 +206,7 @@ def test_a_schema_is_plain_json():
         ({"columns": []}, "distinct names"),
         ({"more": 1}, "expected an object"),
         ({"num_rows": 0}, "`num_rows` must be a whole number"),
-        ({"by_name": 1}, "true or false"),
+        ({"by_name": 1}, "True or False"),
         ({"columns": [{"kind": "date"}]}, "an object with a name"),
         ({"columns": [{"name": "a", "kind": "odd"}]}, "must be one of"),
         (
@@ -534,9 +535,10 @@ def test_holes_are_counted_and_not_what_is_there():
         np.array(["NaT", 5, "NaT"], dtype="m8[s]"),
         np.array([None, "", math.nan], dtype=object),
     ):
+        cells = column_cells(cells)
         assert (count_missing(cells), count_missing(cells[1:2])) == (2, 0)
     for cells in (np.array(["", "a", ""]), np.array(["", 1, None], dtype=object)):
-        assert count_missing(cells, has_empty=True) == 2
+        assert count_missing(column_cells(cells), has_empty=True) == 2
 
 
 @pytest.mark.parametrize(
@@ -597,7 +599,7 @@ def test_columns_that_tell_rows_apart_are_left_out(values, kind):
 
 def note(values):
     """What is said of a column that is fitted by itself."""
-    values = np.asarray(values)
+    values = column_cells(values)
     return identifier_note(
         "x", values, fit_column("x", values, None, num_bins=8, max_categories=64)
     )

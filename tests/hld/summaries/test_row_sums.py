@@ -8,7 +8,7 @@ import pytest
 import zoo
 
 from hld import HLDTest
-from hld.testing import row_sums
+from hld.testing.summaries import summing
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -31,14 +31,14 @@ def summed(test, rows, cuts=4, rng=0):
     rng = np.random.default_rng(rng)
     total = None
     for part in np.array_split(rows, cuts):
-        own = row_sums.row_sums(test, part, rng, 0 if total is None else total.num_rows)
+        own = summing.row_sums(test, part, rng, 0 if total is None else total.num_rows)
         total = own if total is None else total + own
     return total
 
 
 @pytest.mark.parametrize("kept", [20_000, 25])
 def test_sums_are_over_the_rows_that_show_a_node(against_rows, kept, monkeypatch):
-    monkeypatch.setattr(row_sums, "MOST_PAIRED", kept)
+    monkeypatch.setattr(summing, "MOST_PAIRED", kept)
     numbers = np.random.default_rng(0).random(90)
     for rows in (ROWS, HOLED, ROWS.astype(np.uint8)):
         seen = against_rows.vectors.seen(rows.astype(int))
