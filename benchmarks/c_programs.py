@@ -16,15 +16,15 @@ PLACES = (*COUNTED, "first_column", "second_column", "is_weaker")
 
 def compiled(detector, folder, more=""):
     """The program of a detector as a function of codes (T, V): its status and result; and the library."""
-    numbers, source = plan_of(detector).numbers, folder / "model.c"
+    plan, source = plan_of(detector), folder / "model.c"
     source.write_text(c_source(detector) + more, encoding="ascii")
     arguments = ["cc", *STRICT, "-o", folder / "model.so", source, "-lm"]
     subprocess.run(arguments, check=True, timeout=120)
     library = ctypes.CDLL(str(folder / "model.so"))
     arrays = {
-        "means": numbers["means"],
-        "distances": numbers["metrics"],
-        "pvalues": numbers["metrics"],
+        "means": len(plan.arrays["mean"]),
+        "distances": len(plan.metrics),
+        "pvalues": len(plan.metrics),
     }
 
     class Result(ctypes.Structure):

@@ -6,7 +6,7 @@ Names are loaded when they are first used, so ``import hld`` costs little more t
 from typing import TYPE_CHECKING
 
 import pcircuit
-from pcircuit import public_names as lazy
+from pcircuit import homes_of, loaded
 
 if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of a name
     # isort: off
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of 
     )
     from hld.tables.schemas.quality import DataQuality as DataQuality
     from hld.tables.schemas.schema import ColumnSchema as ColumnSchema, TableSchema as TableSchema
-    from hld.testing.sequential.monitor import Monitor as Monitor, MonitorResult as MonitorResult
+    from hld.testing.sequential import Monitor as Monitor, MonitorResult as MonitorResult
     from hld.testing.summaries.of_tables import arrow_summarizer as arrow_summarizer
     from hld.testing.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest
@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of 
         select_nodes as select_nodes,
     )
 
-_HOME = lazy.homes_of(__file__)
+_HOME = homes_of(__file__)
 _MODULES = ("baselines", "gchi2", "plots")
 __all__ = sorted(_HOME)
 __version__ = pcircuit.__version__
@@ -58,7 +58,7 @@ __version__ = pcircuit.__version__
 if not TYPE_CHECKING:  # who checks types would believe in any name
 
     def __getattr__(name: str) -> object:
-        globals()[name] = value = lazy.loaded("hld", name, _HOME, _MODULES)
+        globals()[name] = value = loaded("hld", name, _HOME, _MODULES)
         return value
 
 

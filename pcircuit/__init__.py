@@ -3,9 +3,10 @@
 Names are loaded when they are first used, so ``import pcircuit`` costs little more than NumPy.
 """
 
+import ast
+import importlib
+import pathlib
 from typing import TYPE_CHECKING
-
-import pcircuit.public_names as lazy
 
 if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of a name
     # isort: off
@@ -112,7 +113,25 @@ if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of 
     from pcircuit.kernels.engine import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
 
-_HOME = lazy.homes_of(__file__)
+
+def homes_of(init_file: str) -> dict[str, str]:
+    """Public name -> module, as an ``__init__`` file imports it where it says ``if TYPE_CHECKING``."""
+    tree = ast.parse(pathlib.Path(init_file).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
+
+
+def loaded(package: str, name: str, homes: dict[str, str], modules: tuple[str, ...]) -> object:
+    """The thing, or the module, of a public name of a package."""
+    if name not in homes:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    if name in modules:
+        return importlib.import_module(f"{homes[name]}.{name}")
+    return getattr(importlib.import_module(homes[name]), name)
+
+
+_HOME = homes_of(__file__)
 _MODULES = ("leaves",)
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"
@@ -121,7 +140,7 @@ __version__ = "0.1.0"
 if not TYPE_CHECKING:  # who checks types would believe in any name
 
     def __getattr__(name: str) -> object:
-        globals()[name] = value = lazy.loaded("pcircuit", name, _HOME, _MODULES)
+        globals()[name] = value = loaded("pcircuit", name, _HOME, _MODULES)
         return value
 
 

@@ -615,7 +615,11 @@ class InnerRegion(Immutable):
         >>> InnerRegion([[0, 0], [0, 1], [1, 1]], [[0.3, 0.0, 0.7]]).row(0)
         (array([0, 2]), array([0.3, 0.7]))
         """
-        k = self._checked_sum(k)
+        k = check_whole_number(k, "k")
+        if not 0 <= k < self.num_units:
+            raise IndexError(
+                f"`k` {k} does not exist: the sum units of the region are 0..{self.num_units - 1}"
+            )
         if self.is_sparse:
             part = slice(self.weights.indptr[k], self.weights.indptr[k + 1])
             products, weights = self.weights.indices[part], self.weights.data[part]
@@ -626,23 +630,6 @@ class InnerRegion(Immutable):
     def dense_weights(self) -> Floats:
         """`weights` as a dense (K, P) float64 array: itself, read-only, or a new array if it is sparse."""
         return np.asarray(self.weights.toarray() if self.is_sparse else self.weights)
-
-    def weight_row(self, k: int) -> Floats:
-        """(P,) all weights of sum unit k, zeros included: row k of `dense_weights`, without making the others.
-
-        Errors as for `row`.
-        """
-        k = self._checked_sum(k)
-        return np.asarray(self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k])
-
-    def _checked_sum(self, k: int) -> int:
-        """`k` as an int, refused unless it is a sum unit (negative numbers do not wrap around)."""
-        k = check_whole_number(k, "k")
-        if not 0 <= k < self.num_units:
-            raise IndexError(
-                f"`k` {k} does not exist: the sum units of the region are 0..{self.num_units - 1}"
-            )
-        return k
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, InnerRegion):

@@ -480,7 +480,7 @@ def check_leaves(nested: Any) -> None:
         if is_left:
             above.remove(id(node))
         elif not isinstance(node, (list, tuple)):
-            leaves.append(_leaf(node))
+            leaves.append(check_whole_number(node, "nested", 0))
         elif not node or id(node) in above:
             raise ValueError(
                 f"`nested` holds {'a list that contains itself' if node else 'an empty list'}: an inner "
@@ -496,16 +496,6 @@ def check_leaves(nested: Any) -> None:
             f"`nested` has {len(leaves)} leaves: they must be the variables 0..{len(leaves) - 1}, each "
             f"once, but {missing[0]} is not among them"
         )
-
-
-def _leaf(node: Any) -> int:
-    """A variable; anything else is refused."""
-    try:
-        return check_whole_number(node, "nested", 0)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            f"`nested` must hold variables, whole numbers of at least 0, found {shown(node)}"
-        ) from None
 
 
 def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[Ints, Ints]:

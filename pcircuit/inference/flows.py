@@ -66,7 +66,7 @@ from pcircuit.kernels.em_steps import complete, slices_of
 from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.kernels.packed import Packed, num_inputs, table_rows
 from pcircuit.kernels.packing import pack, packed_as, with_parameters
-from pcircuit.kernels.programs import Program, flows
+from pcircuit.kernels.programs import flows
 from pcircuit.kernels.tile import MOST_CATEGORIES, free_work, groups
 
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
@@ -338,10 +338,7 @@ def _rows_by_kernel(
 ) -> tuple[Sums, list[Ints]]:
     """`Sums` over rows start..stop by the kernels, and a list of arrays of suspect rows, which are left out."""
     program, sums, suspects = flows(packed), new_sums(packed), []
-    most = _most_bytes(packed, program)
-    for work, lo, hi in groups(
-        circuit, packed, program, data, job, free, most, same_rows=same_rows
-    ):
+    for work, lo, hi in groups(circuit, packed, program, data, job, free, same_rows=same_rows):
         counted = weights[lo:hi]
         work.set_weights(counted)
         root, exponents, suspect = work.run(packed, hi - lo, sums.edges, sums.counts)
@@ -351,16 +348,6 @@ def _rows_by_kernel(
             counted[suspect] = 0.0
         sums.log[0] += _weighted_log(root, exponents, counted)
     return sums, suspects
-
-
-def _most_bytes(packed: Packed, program: Program) -> float:
-    """What a tile may take.  Half a tile reads parameters and flows twice as often, so it must keep all in the cache.
-
-    Otherwise a whole one is faster, by 1.2 at V = 784 and K = 64, and by 1.6 at K = 16 with 256 categories.
-    """
-    half = packed.weights.itemsize * program.units * (TILE_ROWS // 2)
-    half += 2 * (packed.weights.nbytes + packed.tables.nbytes)
-    return LAST_CACHE if half <= LAST_CACHE and len(program.ends) == 1 else np.inf
 
 
 def _rows_in_numpy(

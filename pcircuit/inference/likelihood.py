@@ -52,7 +52,7 @@ from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_rang
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.log_domain import log_of, log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
-from pcircuit.kernels.engine import in_numpy, numpy_seconds
+from pcircuit.kernels.engine import in_numpy
 from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.kernels.packed import FIRST_CHILD, Packed, table_of
 from pcircuit.kernels.packing import pack, packed_as
@@ -68,13 +68,13 @@ from pcircuit.kernels.rescaling import (
 )
 from pcircuit.kernels.tile import MOST_CATEGORIES, drop_work, free_work, groups
 
-STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the L2 cache
 CHUNK_WORK = 2**23  # units and weights times rows of one thread's unit of work: about a millisecond
 MOST_KEEPING = (
     16  # circuits of a mixture that keep the memory in which they worked, each some megabytes
 )
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
 UNIT_SECONDS, WEIGHT_SECONDS = 1e-8, 1.5e-10  # of NumPy, for a row
+REGION_SECONDS, BLOCK_ROWS = 1.5e-5, 1024  # for a region of a block of so many
 LOG_2 = float(np.log(2.0))
 DTYPES = ("float64", "float32")
 
@@ -149,10 +149,13 @@ def log_likelihood(
         widest = max(region.num_nodes for region in circuit.regions)
         step = int(np.clip(NUMPY_VALUES // widest, 16, 4096))
         for start in range(0, len(rows), step):
-            part = result[start : start + step]
-            suspect = _root_of_block(circuit, packed, rows[start : start + step], part)
+            block, part = rows[start : start + step], result[start : start + step]
+            suspect = np.ones(len(block), dtype=bool)
+            if not may_overflow(circuit):
+                shown, _, exponents, suspect = upward(circuit, block, packed)
+                log_root(shown[-1][0], exponents[-1], part)
             if suspect.any():
-                part[suspect] = _again(circuit, packed, rows[start : start + step][suspect])
+                part[suspect] = _again(circuit, packed, block[suspect])
         return result
     chunks, free = cut_rows(circuit, len(rows)), free_work(circuit, "root_work")
     with map_in_threads(
@@ -275,18 +278,9 @@ def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
 
 
 def upward_seconds(circuit: Circuit, num_rows: int) -> float:
-    """About what NumPy takes for one upward pass."""
+    """About what NumPy takes for one upward pass: a time for each region and block of rows, and one for each row."""
     row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
-    return numpy_seconds(circuit.num_regions, row, num_rows)
-
-
-def _root_of_block(circuit: Circuit, packed: Packed, data: Evidence, result: Floats) -> Bools:
-    """Fill `result` (n,) with the log-likelihoods of a block, in NumPy; returns which rows to do again."""
-    if may_overflow(circuit):
-        return np.ones(len(data), dtype=bool)
-    shown, _, exponents, suspect = upward(circuit, data, packed)
-    log_root(shown[-1][0], exponents[-1], result)
-    return suspect
+    return circuit.num_regions * REGION_SECONDS * -(-num_rows // BLOCK_ROWS) + row * num_rows
 
 
 def _root_of_chunk(
@@ -299,7 +293,7 @@ def _root_of_chunk(
 ) -> Ints:
     """Fill `result` in rows start..stop by the kernel, group by group; returns the rows to do again."""
     program, suspects = evaluation(packed), [np.zeros(0, dtype=np.int64)]
-    for work, lo, hi in groups(circuit, packed, program, data, chunk, free, STACK_BYTES):
+    for work, lo, hi in groups(circuit, packed, program, data, chunk, free):
         root, exponents, suspect = work.run(packed, hi - lo)
         log_root(root, exponents, result[lo:hi])
         suspects.append(lo + suspect)

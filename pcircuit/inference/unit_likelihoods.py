@@ -29,7 +29,6 @@ from pcircuit.evidence import as_integer_table, check_values, refuse_out_of_rang
 from pcircuit.inference.densities import AtRows, by_blocks
 from pcircuit.inference.likelihood import (
     DTYPES,
-    STACK_BYTES,
     cut_rows,
     evaluated_in_numpy,
     upward,
@@ -117,7 +116,7 @@ def node_likelihoods(
 
     def read(chunk: tuple[int, int]) -> Ints:
         suspects = [np.zeros(0, dtype=np.int64)]
-        for work, lo, hi in groups(circuit, packed, program, rows, chunk, free, STACK_BYTES):
+        for work, lo, hi in groups(circuit, packed, program, rows, chunk, free):
             suspects.append(lo + work.run(packed, hi - lo, table=result[lo:hi].reshape(-1))[2])
         return np.concatenate(suspects)
 
@@ -183,7 +182,7 @@ def mean_node_likelihoods(
     def add(chunk: tuple[int, int]) -> tuple[Floats, Floats, Ints]:
         part, seen = np.zeros(len(ids)), np.zeros(len(counts))
         suspects = [np.zeros(0, dtype=np.int64)]
-        for work, lo, hi in groups(circuit, packed, program, rows, chunk, free, STACK_BYTES):
+        for work, lo, hi in groups(circuit, packed, program, rows, chunk, free):
             counted, before = np.ones(hi - lo), (part.copy(), seen.copy())
             work.set_weights(counted)
             suspect = work.run(packed, hi - lo, part, seen)[2]

@@ -31,6 +31,7 @@ of them are refused, in writing as in reading:
     text             UTF-8
 """
 
+import functools
 import json
 import math
 import os
@@ -41,7 +42,7 @@ import struct
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, NoReturn, TypeAlias, TypeVar
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,9 +95,9 @@ def parsed_header(data: Any) -> Any:
         return json.loads(
             data.decode(),
             object_pairs_hook=distinct_names,
-            parse_int=_integer,
-            parse_float=_number,
-            parse_constant=_refused,
+            parse_int=functools.partial(_parsed, int, LONGEST_INTEGER),
+            parse_float=functools.partial(_parsed, float, LONGEST_NUMBER),
+            parse_constant=functools.partial(_parsed, float, LONGEST_NUMBER),
         )
     except (RecursionError, ValueError) as error:
         raise ValueError(f"the header is not valid JSON ({error})") from error
@@ -127,20 +128,12 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _integer(digits: str) -> int:
-    """A JSON integer, refused if it is long."""
-    return int(digits) if len(digits) <= LONGEST_INTEGER else _refused(digits[:20] + "...")
-
-
-def _number(digits: str) -> float:
-    """A JSON number with a point or an exponent, refused if it is long or too large for a float."""
-    number = float(digits) if len(digits) <= LONGEST_NUMBER else _refused(digits[:20] + "...")
-    return number if math.isfinite(number) else _refused(digits)
-
-
-def _refused(constant: str) -> NoReturn:
-    """Refuse NaN, the infinities and long numbers."""
-    raise ValueError(f"the number {constant} is not allowed")
+def _parsed(kind: type[float], longest: int, digits: str) -> float:
+    """A number of JSON, refused if it is long or not finite."""
+    number = kind(digits) if len(digits) <= longest else math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"the number {digits[:20]}{'...' * (len(digits) > 20)} is not allowed")
+    return number
 
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]

@@ -49,6 +49,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit.leaves
+from pcircuit.arguments import check_integers, check_numbers
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_mixture, plain
 from pcircuit.io.archive import (
     check_names,
@@ -65,20 +66,20 @@ from pcircuit.vtree import VTree
 FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
 LARGEST = 2**53  # of an integer: float64 holds all up to here exactly
 INPUT, DENSE, SPARSE = range(3)
-INTEGERS, FLOATS = "integers", "floating-point numbers"
 KNOWN = {"format", "version", "library", "provenance"}  # keys of the header
-ARRAYS = {
-    "parents": INTEGERS,
-    "variables": INTEGERS,
-    "kind": INTEGERS,
-    "num_units": INTEGERS,
-    "num_columns": INTEGERS,
-    "probs": FLOATS,
-    "products": INTEGERS,
-    "weights": FLOATS,
-    "columns": INTEGERS,
-    "row_starts": INTEGERS,
-}
+FLOATS = ("probs", "weights")
+ARRAYS = (
+    "parents",
+    "variables",
+    "kind",
+    "num_units",
+    "num_columns",
+    "probs",
+    "products",
+    "weights",
+    "columns",
+    "row_starts",
+)
 MIXTURE_FORMAT, MIXTURE_VERSION = "pcircuit.mixture", 1
 
 
@@ -300,28 +301,23 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     if not isinstance(arrays, Mapping):
         raise TypeError(f"`arrays` must be a dictionary of arrays, found {type(arrays).__name__}")
     check_names(arrays, ARRAYS, "the dict `arrays` of a circuit")
-    checked = {}
-    for name, kinds in ARRAYS.items():
-        array = np.asarray(arrays[name])
+    checked: dict[Any, Any] = {}
+    for name in ARRAYS:
+        array, is_float = np.asarray(arrays[name]), name in FLOATS
         # float16 and float32 would not do: their rows do not sum to one
-        fits = (
-            array.dtype.kind in "iu"
-            if kinds == INTEGERS
-            else array.dtype.kind + str(array.itemsize) == "f8"
-        )
+        fits = array.dtype == np.float64 if is_float else array.dtype.kind in "iu"
         if array.ndim != 1 or not fits:
+            wanted = "float64" if is_float else "integers"
             raise ValueError(
-                f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
-                f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}"
+                f"the array `{name}` must be one-dimensional of {wanted}, found shape {array.shape} of "
+                f"{array.dtype}"
             )
-        lowest = -1 if name in ("parents", "variables") else 0
-        highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
-        if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN
-            raise ValueError(
-                f"the array `{name}` reaches from {array.min()} to {array.max()}, "
-                f"expected numbers from {lowest} to {highest}"
-            )
-        checked[name] = array.astype(np.int64 if kinds == INTEGERS else np.float64, copy=False)
+        least = -1 if name in ("parents", "variables") else 0
+        if is_float:
+            checked[name] = check_numbers(array, name, "finite numbers of at least 0", least=0)
+        else:
+            expected = f"whole numbers from {least} to {LARGEST}"
+            checked[name] = check_integers(array, name, expected, least, LARGEST)
     return checked
 
 

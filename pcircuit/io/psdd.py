@@ -77,13 +77,13 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     array([[0.25, 0.75]])
     """
     psdd = checked_path(psdd, "psdd")
-    tree, regions_of = (
+    tree, vtree_ids = (
         (None, None) if vtree is None else read_vtree_ids(checked_path(vtree, "vtree"))
     )
     graph = Graph(os.path.getsize(psdd))
 
     def read(line: Line, ids: Ids) -> int:
-        if regions_of is not None and line.integer(2, "id of a v-tree node") not in regions_of:
+        if vtree_ids is not None and line.integer(2, "id of a v-tree node") not in vtree_ids:
             raise line.fail(f"the v-tree has no node {line.tokens[2]}")
         return _read_node(line, graph, ids)
 

@@ -60,54 +60,35 @@ def read_vtree(path: str | os.PathLike[str]) -> VTree:
     return read_vtree_ids(checked_path(path))[0]
 
 
-def read_vtree_ids(path: str) -> tuple[VTree, dict[int, int]]:
-    """As `read_vtree`, and the node of the v-tree that each id of the file stands for."""
-    nodes = _Nodes()
-    _, ids, _ = read_nodes(path, "vtree", nodes.add)
-    order = _post_order(nodes.children, len(nodes.children) - 1)
-    if len(order) < len(nodes.children):
-        raise ValueError(
-            f"cannot read {path!r}: {len(nodes.children) - len(order)} of its nodes are not "
-            "below the last one, the root"
-        )
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.arange(len(order))
-    parents = [-1 if nodes.parents[i] < 0 else number[nodes.parents[i]] for i in order]
-    try:
-        tree = VTree(parents, [nodes.variables[i] for i in order])
-    except ValueError as error:
-        raise ValueError(f"cannot read {path!r}: {error}") from None
-    return tree, {name: int(number[i]) for name, i in ids.positions.items()}
+def read_vtree_ids(path: str) -> tuple[VTree, set[int]]:
+    """As `read_vtree`, and the ids of the nodes in the file."""
+    nodes: list[Any] = []  # a variable, or the list of two nodes
+    below: set[int] = set()  # positions of nodes that have a parent
 
-
-class _Nodes:
-    """The nodes of a file in the order of its lines: children, variable (-1: none), parent (-1: none) of each."""
-
-    def __init__(self) -> None:
-        self.children: list[tuple[int, ...]] = []
-        self.variables: list[int] = []
-        self.parents: list[int] = []
-
-    def add(self, line: Line, ids: Ids) -> int:
+    def read(line: Line, ids: Ids) -> int:
         """Append the node that a line defines; its position."""
-        kind, position = line.tokens[0], len(self.children)
+        kind = line.tokens[0]
         if kind == "L":
             line.expect(3, "a leaf")
-            self.children.append(())
-            self.variables.append(line.variable(2) - 1)
+            nodes.append(line.variable(2) - 1)
         elif kind == "I":
             line.expect(4, "an inner node")
-            below = ids.find(line, 2), ids.find(line, 3)
-            for c in below:
-                if self.parents[c] >= 0 or below[0] == below[1]:
-                    raise line.fail("a node of a v-tree has one parent, but this child has two")
-                self.parents[c] = position
-            self.children.append(below)
-            self.variables.append(-1)
+            children = [ids.find(line, 2), ids.find(line, 3)]
+            if below.intersection(children) or children[0] == children[1]:
+                raise line.fail("a node of a v-tree has one parent, but this child has two")
+            below.update(children)
+            nodes.append([nodes[c] for c in children])
         else:
             raise line.fail(f"a node is an L or an I line, found {kind[:40]!r}")
-        self.parents.append(-1)
-        return position
+        return len(nodes) - 1
+
+    _, ids, _ = read_nodes(path, "vtree", read)
+    try:
+        if len(below) < len(nodes) - 1:
+            raise ValueError("some of its nodes are not below the last one, the root")
+        return VTree.from_nested(nodes[-1]), set(ids.positions)
+    except ValueError as error:
+        raise ValueError(f"cannot read {path!r}: {error}") from None
 
 
 def write_vtree(vtree: VTree, path: str | os.PathLike[str]) -> None:
@@ -202,13 +183,3 @@ def with_two_children(circuit: Circuit) -> Circuit:
             chains[above] = add(InnerRegion(pairs, identity), [left, int(place[r])]), units.ravel()
     variables = [getattr(region, "variable", -1) for region in regions]
     return Circuit(VTree(np.array(parents), np.array(variables)), regions)
-
-
-def _post_order(children: list[Any], root: int) -> list[Any]:
-    """Nodes below the root, children before parents, first children first."""
-    backwards, waiting = [], [root]
-    while waiting:
-        i = waiting.pop()
-        backwards.append(i)
-        waiting.extend(children[i])
-    return backwards[::-1]

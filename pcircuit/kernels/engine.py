@@ -20,7 +20,6 @@ The compiler has locks.  A process forks only while no thread is inside it, so t
 
 import logging
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,13 +33,11 @@ from pcircuit.arguments import shown
 ENGINE_VARIABLE = "PCIRCUIT_ENGINE"
 AUTO, NUMPY, NUMBA = ENGINES = ("auto", "numpy", "numba")
 SMALL_JOB = 0.03
-REGION_SECONDS = 1.5e-5  # of NumPy, for a region of a block of rows
-BLOCK_ROWS = 1024
 logger = logging.getLogger("pcircuit.kernels")
 _within: ContextVar[str | None] = ContextVar("engine", default=None)
 compiling = threading.RLock()  # held while Numba is imported, or one of the kernels compiled
 _ready: dict[tuple[Callable[..., Any], bool], Any] = {}  # machine code of functions
-_held: list[Any] = []  # locks, while the process forks
+locks: list[Any] = [compiling]  # in the order in which they are taken; Numba's, once it is there
 
 
 def chosen_engine() -> str:
@@ -68,11 +65,6 @@ def engine_is_numpy() -> bool:
     return chosen_engine() == NUMPY
 
 
-def numpy_seconds(num_regions: int, row_seconds: float, num_rows: int) -> float:
-    """About what NumPy takes for rows of evidence: a time for each region and block, and one for each row."""
-    return num_regions * REGION_SECONDS * -(-num_rows // BLOCK_ROWS) + row_seconds * num_rows
-
-
 def in_numpy(seconds: float) -> bool:
     """Whether NumPy, which takes about so many seconds, does a job."""
     engine = chosen_engine()
@@ -92,17 +84,15 @@ def kernel(function: Callable[..., Any], arrays: Sequence[Any] = (), *numbers: i
 def machine_code(function: Callable[..., Any], *, is_single: bool = False) -> Any:
     """`function`, maybe for values of float32, compiled or read from Numba's cache at its first use in a process."""
     key = function, is_single
-    code = _ready.get(key)
-    if code is None:
-        with compiling:
-            code = _ready.get(key)  # another thread may have been first
-            if code is None:
-                started, name = time.perf_counter(), function.__name__
-                logger.info("kernel %s: compiling, or reading it from Numba's cache", name)
-                from pcircuit.kernels.jit import compiled
+    with compiling:
+        code = _ready.get(key)
+        if code is None:
+            started, name = time.perf_counter(), function.__name__
+            logger.info("kernel %s: compiling, or reading it from Numba's cache", name)
+            from pcircuit.kernels.jit import compiled
 
-                code = _ready[key] = compiled(function, is_single)
-                logger.info("kernel %s: ready after %.1f s", name, time.perf_counter() - started)
+            code = _ready[key] = compiled(function, is_single)
+            logger.info("kernel %s: ready after %.1f s", name, time.perf_counter() - started)
     return code
 
 
@@ -150,18 +140,14 @@ def warm_up(*, report: Callable[[str], object] | None = None) -> None:
 
 
 def _wait_for_compilers() -> None:
-    """Before a fork: hold the locks of kernels and, if it is there, of Numba, in the order in which they are taken."""
-    compiling.acquire()
-    numba = sys.modules.get("numba.core.compiler_lock")
-    lock = getattr(numba, "global_compiler_lock", None)
-    if lock is not None:
+    """Before a fork: hold the locks; a list that is read while `compiling` is held does not grow."""
+    for lock in locks:
         lock.acquire()
-    _held[:] = [compiling] if lock is None else [lock, compiling]
 
 
 def _go_on() -> None:
     """After a fork, in parent and child, of which each has its own: free the locks."""
-    for lock in _held:
+    for lock in locks:
         lock.release()
 
 

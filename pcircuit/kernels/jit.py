@@ -27,6 +27,7 @@ try:
     from numba.core.caching import FunctionCache, NullCache
     from numba.core.ccallback import CFunc
     from numba.core.compiler import CompilerBase
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.compiler_machinery import PassManager
     from numba.core.cpu import CPUContext
     from numba.core.registry import CPUTarget
@@ -46,8 +47,10 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
+from pcircuit.kernels.engine import locks
 from pcircuit.kernels.operations import call
 
+locks.append(global_compiler_lock)
 logger = logging.getLogger(__name__)
 
 ARRAYS = {
@@ -90,7 +93,7 @@ def compiled(function: Callable[..., Any], is_single: bool) -> Any:
     known = ARGUMENTS | SINGLE if is_single else ARGUMENTS
     kinds = [known.get(name, types.uint64) for name in inspect.signature(function).parameters]
     kernel = _Kernel(function, (tuple(kinds), types.void), {}, OPTIONS, _Passes)
-    kernel.enable_caching()
+    kernel._cache = _cache(function)
     kernel.compile()
     return ctypes.CFUNCTYPE(
         None, *(ctypes.c_double if kind == types.float64 else ctypes.c_void_p for kind in kinds)
@@ -167,12 +170,9 @@ class _Passes(CompilerBase):
 
 
 class _Kernel(CFunc):
-    """A C function with a cache that may fail."""
+    """A C function for that target."""
 
     _targetdescr = _Target("cpu")
-
-    def enable_caching(self):
-        self._cache = _cache(self._pyfunc)
 
 
 class _KernelCache(FunctionCache):

@@ -116,10 +116,9 @@ def run(
 def look_up(values, bits, codes, numbers, offsets, line):
     """Inputs of n units, one code for each row; a first factor, whose step is 0, is not multiplied by ones."""
     target, left, size = line[TARGET], line[LEFT], line[SIZE]
-    n, m = line[N], line[M]
     w, x, y = line[W], line[X], line[Y]
-    is_binary = m == BINARY and codes[y + HOLES] == 0
-    for p in range(n):
+    is_binary = line[M] == BINARY and codes[y + HOLES] == 0
+    for p in range(line[N]):
         t = offsets[x + p]
         if is_binary:  # a choice runs in vector lanes, a look-up hardly
             zero, one = numbers[t], numbers[t + ONE]
@@ -164,13 +163,11 @@ def count(values, bits, codes, sums, offsets, line):
 
 def read(values, bits, codes, table, offsets, line):
     """Units into columns of a table, from row w on: neighbours in memory are written one after the other."""
-    left, right, size = line[LEFT], line[RIGHT], line[SIZE]
-    n, m = line[N], line[M]
-    w, x, y = line[W], line[X], line[Y]
-    row = w * m
-    for b in range(size):
+    left, right, m = line[LEFT], line[RIGHT], line[M]
+    row, x, y = line[W] * m, line[X], line[Y]
+    for b in range(line[SIZE]):
         factor = values[right + b]
-        for i in range(n):
+        for i in range(line[N]):
             table[row + offsets[y + i]] = values[left + offsets[x + i] + b] * factor
         row += m
 
@@ -178,9 +175,8 @@ def read(values, bits, codes, table, offsets, line):
 def multiply(values, bits, codes, numbers, offsets, line):
     """Units of a child multiplied in."""
     target, left, right = line[TARGET], line[LEFT], line[RIGHT]
-    n, size = line[N], line[SIZE]
-    w, x = line[W], line[X]
-    for p in range(n):
+    w, x, size = line[W], line[X], line[SIZE]
+    for p in range(line[N]):
         r = right + offsets[x + p]
         for b in range(size):
             values[target + b] = values[left + b] * values[r + b]
@@ -230,12 +226,12 @@ def mix(values, bits, codes, numbers, offsets, line):
 def add(values, bits, codes, numbers, offsets, line):
     """Products with a sparse matrix; with ones, if right is not 0."""
     target, left, right = line[TARGET], line[LEFT], line[RIGHT]
-    n, m, size = line[N], line[M], line[SIZE]
     w, x, y = line[W], line[X], line[Y]
-    for k in range(n):
+    size = line[SIZE]
+    for k in range(line[N]):
         for b in range(size):
             values[target + k * S + b] = 0.0
-    for i in range(m):
+    for i in range(line[M]):
         t, f = target + offsets[x + i], left + offsets[y + i]
         weight = values[UNITY] if right else numbers[w + i]
         for b in range(size):
@@ -283,12 +279,11 @@ def rescale(values, bits, codes, numbers, offsets, line):
 
 def drop(values, bits, codes, numbers, offsets, line):
     """Marked products become zero."""
-    target, n = line[TARGET], line[N]
-    size, suspect = line[SIZE], line[ROWS]
+    target, size, suspect = line[TARGET], line[SIZE], line[ROWS]
     zero, negligible = values[NOWHERE], values[NEGLIGIBLE]
     for b in range(size):
         values[b], values[S + b] = zero, zero
-    for _ in range(n):
+    for _ in range(line[N]):
         for b in range(size):
             f, highest, lowest = values[target + b], values[b], values[S + b]
             values[b] = f if f > highest else highest
@@ -301,10 +296,9 @@ def drop(values, bits, codes, numbers, offsets, line):
 
 def mark(values, bits, codes, numbers, offsets, line):
     """What may have lost a part to underflow."""
-    left, n = line[LEFT], line[N]
-    size, suspect = line[SIZE], line[ROWS]
+    left, size, suspect = line[LEFT], line[SIZE], line[ROWS]
     lowest = values[LOWEST]
-    for _ in range(n):
+    for _ in range(line[N]):
         for b in range(size):
             bits[suspect + b] |= values[left + b] < lowest
         left += S
@@ -313,9 +307,8 @@ def mark(values, bits, codes, numbers, offsets, line):
 def divide(values, bits, codes, numbers, offsets, line):
     """Ratios of flows to values."""
     target, left, right = line[TARGET], line[LEFT], line[RIGHT]
-    n, size = line[N], line[SIZE]
-    zero = values[NOWHERE]
-    for _ in range(n):
+    size, zero = line[SIZE], values[NOWHERE]
+    for _ in range(line[N]):
         for b in range(size):
             f = values[right + b]
             values[target + b] = values[left + b] / f if f > zero else zero
@@ -363,9 +356,8 @@ def dot(values, bits, codes, sums, offsets, line):
 def dots(values, bits, codes, sums, offsets, line):
     """The same for m listed pairs."""
     left, right, size = line[LEFT], line[RIGHT], line[SIZE]
-    m, w = line[M], line[W]
-    x, y = line[X], line[Y]
-    for i in range(m):
+    w, x, y = line[W], line[X], line[Y]
+    for i in range(line[M]):
         f, r, total = left + offsets[x + i], right + offsets[y + i], values[NOWHERE]
         for b in range(size):
             total += values[f + b] * values[r + b]
@@ -383,11 +375,10 @@ def enter(values, bits, codes, numbers, offsets, line):
 def scale(values, bits, codes, numbers, offsets, line):
     """Powers in two factors: beyond their range every product is 0 anyway."""
     target, left, right = line[TARGET], line[LEFT], line[RIGHT]
-    n, size = line[N], line[SIZE]
-    bit, bias = bits[BIT], bits[BIAS]
+    size, bit, bias = line[SIZE], bits[BIT], bits[BIAS]
     for b in range(size):
         bits[b] = 0
-    for _ in range(n):
+    for _ in range(line[N]):
         for b in range(size):
             bits[b] += bits[right + b]
         right += S

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import Bools, Floats, Ints, unchecked
+from pcircuit.arguments import Floats, Ints, unchecked
 from pcircuit.circuit import (
     NORMALIZED_TOLERANCE,
     Circuit,
@@ -13,7 +13,7 @@ from pcircuit.circuit import (
     derived,
     with_regions,
 )
-from pcircuit.kernels.packed import SUMS, Packed, num_inputs, table_rows, weight_rows
+from pcircuit.kernels.packed import SUMS, Packed, table_of, weight_rows
 from pcircuit.kernels.rescaling import with_plan, with_plan_for
 from pcircuit.regions import Categorical, check_weights
 
@@ -87,28 +87,20 @@ def _pack_children(circuit: Circuit, table_start: Ints) -> tuple[Ints, list[Ints
     """`Packed.child`, and per child the unit that each product takes."""
     rows: list[tuple[int, ...]] = []
     unit: list[Ints] = []
-    inner_index: dict[int, int] = {}
+    inner_index = np.cumsum([not region.is_input for region in circuit.regions]) - 1
     unit_start = 0
     for r, region in enumerate(circuit.regions):
         if region.is_input:
             continue
-        inner_index[r] = len(inner_index)
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             child, units = circuit.regions[c], region.products[:, a]
-            is_leaf = child.is_input
-            one_to_one = len(units) == child.num_units and np.array_equal(
-                units, np.arange(len(units))
-            )
-            rows.append(
-                (
-                    is_leaf,
-                    table_start[child.variable] if is_leaf else inner_index[c],
-                    unit_start,
-                    child.num_categories if is_leaf else 0,
-                    child.variable if is_leaf else -1,
-                    one_to_one,
-                )
-            )
+            if child.is_input:
+                v = child.variable
+                source, categories = table_start[v], child.num_categories
+            else:
+                v, source, categories = -1, inner_index[c], 0
+            one_to_one = np.array_equal(units, np.arange(child.num_units))
+            rows.append((child.is_input, source, unit_start, categories, v, one_to_one))
             unit.append(units)
             unit_start += len(units)
     return np.array(rows, dtype=np.int64).reshape(len(rows), 6), unit
@@ -124,57 +116,34 @@ def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
         return circuit
     check_weights(packed.weights, "weights")
     check_weights(packed.tables, "probs")
-    tables, is_missing = packed.tables.copy(), table_rows(packed)[1]
-    probs, tables[is_missing] = _row_sums(packed, is_missing)
-    weights = packed.weights.view()
-    probs.flags.writeable = weights.flags.writeable = False
-    starts = (
-        packed.table_start - np.cumsum(num_inputs(packed)) + num_inputs(packed)
-    ).tolist()  # in `probs`
+    packed, weights = packed._replace(tables=packed.tables.copy()), packed.weights.view()
+    weights.flags.writeable = False
     regions: list[InputRegion | InnerRegion] = []
-    w = 0
+    sums, w = [], 0
     for region in circuit.regions:
-        if region.is_input and not region.num_categories:
-            regions.append(region)
-            continue
-        if region.is_input:
-            start, shape = starts[region.variable], (region.num_units, region.num_categories)
-            table = probs[start : start + shape[0] * shape[1]].reshape(shape)
-            leaves = unchecked(Categorical, probs=table)
+        if not region.is_input:
+            start, w = w, w + region.num_weights
+            if region.is_sparse:
+                stored = region.weights.copy()
+                stored.data = weights[start:w]
+                regions.append(InnerRegion(region.products, stored))
+            else:
+                dense = weights[start:w].reshape(region.weights.shape)
+                regions.append(unchecked(InnerRegion, products=region.products, weights=dense))
+        elif region.num_categories:
+            table = table_of(packed, region.variable, region.num_units)
+            probs = table[:, :-1].copy()
+            probs.flags.writeable = False
+            table[:, -1] = probs.sum(axis=1)
+            sums.append(table[:, -1])
+            leaves = unchecked(Categorical, probs=probs)
             regions.append(unchecked(InputRegion, variable=region.variable, leaves=leaves))
-            continue
-        start, w = w, w + region.num_weights
-        if region.is_sparse:
-            sparse = region.weights.copy()
-            sparse.data = weights[start:w]
-            regions.append(InnerRegion(region.products, sparse))
         else:
-            table = weights[start:w].reshape(region.weights.shape)
-            regions.append(unchecked(InnerRegion, products=region.products, weights=table))
-    sums = np.concatenate([tables[is_missing], _sums_of_weights(packed)])
-    is_normalized = bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
-    packed = with_plan(packed._replace(tables=tables))
-    return with_regions(circuit, regions, {"packed": packed}, (), is_normalized)
-
-
-def _row_sums(packed: Packed, is_missing: Bools) -> tuple[Floats, Floats]:
-    """The entries of all tables without their missing columns, and (input units,) the sums of their rows."""
-    probs, widths = packed.tables[~is_missing], np.repeat(packed.categories, num_inputs(packed))
-    starts, sums = np.cumsum(widths) - widths, np.ones(len(widths))
-    for C in np.unique(
-        widths[widths > 0]
-    ):  # in the shape, and with the rounding, of one region's sums
-        rows = widths == C
-        sums[rows] = (
-            probs.reshape(-1, C) if rows.all() else probs[starts[rows, None] + np.arange(C)]
-        ).sum(axis=1)
-    return probs, sums
-
-
-def _sums_of_weights(packed: Packed) -> Floats:
-    """(sum units,) the sums of their weights, region by region."""
+            regions.append(region)
     num_sums = int(packed.region[:, SUMS].sum())
-    return np.bincount(weight_rows(packed), weights=packed.weights, minlength=num_sums)
+    sums.append(np.bincount(weight_rows(packed), weights=packed.weights, minlength=num_sums))
+    is_normalized = bool(np.all(np.abs(np.concatenate(sums) - 1) <= NORMALIZED_TOLERANCE))
+    return with_regions(circuit, regions, {"packed": with_plan(packed)}, (), is_normalized)
 
 
 def _flat(parts: list[Any], dtype: Any) -> Any:

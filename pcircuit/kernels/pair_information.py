@@ -76,15 +76,11 @@ def emptied(counts, num_categories, pseudocount, step, known):
 
 @compile_kernel
 def looked_up(count, share, step, known):
-    """f(count + share) in multiples of `step`; `known` (LOOKED_UP,) holds what was computed before for this share."""
-    if count >= len(known):
-        return steps_of_f(count + share, step)
-    if np.isnan(known[count]):
-        known[count] = steps_of_f(count + share, step)
-    return known[count]
-
-
-@compile_kernel
-def steps_of_f(x, step):
-    """f(x) = x log x in whole multiples of `step`, f(0) = 0."""
-    return np.rint(x * np.log(x) / step) if x > 0 else 0.0
+    """f(x) = x log x at count + share, in whole multiples of `step`; `known` (LOOKED_UP,) are those of this share."""
+    if count < len(known) and not np.isnan(known[count]):
+        return known[count]
+    x = count + share
+    f = np.rint(x * np.log(x) / step) if x > 0 else 0.0
+    if count < len(known):
+        known[count] = f
+    return f

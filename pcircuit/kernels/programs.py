@@ -7,12 +7,11 @@ once their parent is done; all regions share the place of their products.  The p
     ratio_k = F_k / s_k       edge (k, p) += sum_b ratio_k product_p     (times weights[k, p], once, at the end)
     G_p = product_p * sum_k weights[k, p] ratio_k      flow of product p, handed to the units it multiplies
 
-The powers of two taken out upward cancel in ratio_k product_p.  Of products and sums only one kind is kept and the
-other computed once more, where keeping both would double what must stay in the cache between the passes.
+The powers of two taken out upward cancel in ratio_k product_p.
 
-What the way down needs of the way up, the sums of every region, may be far larger than a cache: 18 MB at 545 regions of
-16 sums.  Written, fetched and evicted again, it costs as much as the arithmetic.  So the regions of a large circuit are
-cut into blocks, runs of the post-order whose products and sums fit into the L2 cache, and a tile goes
+What the way down needs of the way up, products and sums of every region, may be far larger than a cache: 36 MB at 545
+regions of 16 sums.  Written, fetched and evicted again, it costs as much as the arithmetic.  So the regions of a large
+circuit are cut into blocks, runs of the post-order whose products and sums fit into the L2 cache, and a tile goes
 
     up      block by block; only sums that are read by another block ("kept") outlive their own
     down    block by block in reverse: up once more, for products and sums that are not kept, and down the same block
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcircuit.arguments import Bools, Ints
+from pcircuit.arguments import Ints
 from pcircuit.circuit import Circuit
 from pcircuit.kernels import operations as ops
 from pcircuit.kernels.operations import (
@@ -51,15 +50,15 @@ from pcircuit.kernels.packed import (
     SPARSE,
     SUMS,
     UNIT_LIST,
-    VARIABLE,
     WEIGHT,
     Packed,
 )
 from pcircuit.kernels.rescaling import LIFT_HERE, LIFT_RISKY, NO_RESCALE
 
-BLOCK_BYTES = 600_000  # of products, sums, parameters and flows of a block; from 300,000 to 1,000,000 all are as fast
-MOST_KEPT = 5_000_000  # bytes of sums, parameters and flows that need no blocks: going up twice costs as much
-MOST_PRODUCTS = 32  # of a region: with more, its matrix product costs more than to fetch its sums
+BLOCK_BYTES = (
+    900_000  # of products, sums, flows and parameters of a block; 2 MB take a tenth longer
+)
+MOST_KEPT = 750_000  # bytes of a tile, for each product of the widest region, that cost less than to go up twice
 MOST_TOGETHER, KEPT_UNITS = 8, 8000  # tiles that go through a block together; what they may keep
 
 
@@ -157,22 +156,18 @@ class _Writer:
             self.write(ops.mix, target, ratio, 0, P, K, w, 1, P)
 
     def hand_down(
-        self, c: int, P: int, flow: int, spare: int, flows: list[int], sums: list[int] | None
+        self, c: int, P: int, flow: int, spare: int, flows: list[int], sums: list[int]
     ) -> None:
-        """Flow of the products to child c: to an inner region as ratios, if its sums are there."""
+        """Flow of the products to child c: to an inner region as ratios."""
         is_leaf, source, units, categories, variable, one_to_one = self.children[c]
         if is_leaf:
             self.write(ops.count, 0, flow, 0, P, categories + 1, 0, units, variable * STRIDE)
             return
-        K, target = self.regions[source][SUMS], flows[source]
+        K = self.regions[source][SUMS]
         if not one_to_one:
-            through = spare if sums else target
-            self.write(ops.add, through, flow, ONES, K, P, 0, units, self.in_order)
+            self.write(ops.add, spare, flow, ONES, K, P, 0, units, self.in_order)
             flow = spare
-        elif not sums:
-            self.write(ops.multiply, target, ONES, flow, K, 0, 0, self.in_order)
-        if sums:
-            self.write(ops.divide, target, flow, sums[source], K)
+        self.write(ops.divide, flows[source], flow, sums[source], K)
 
     def program(self, ends: list[int], common: int, own: int, together: int = 1) -> Program:
         """What was written."""
@@ -279,59 +274,38 @@ def _flows(packed: Packed) -> Program:
     writer = _Writer(packed)
     spare = SPARE + writer.most
     through, flow, ratio = (spare + i * writer.most for i in (1, 2, 3))
-    places = _places(packed, ratio + writer.widest + 1)
-    counted = [places.common + EXPONENT] * len(packed.child)
+    products, sums, down, stops, sizes = _places(packed, ratio + writer.widest + 1)
+    common = sizes[0]
+    counted = [common + EXPONENT] * len(packed.child)
     unread = [ratio + writer.widest] * len(packed.child)  # powers of two that were counted before
-    sums, products, down = places.sums, places.products, places.flows
-    handed = None if places.keeps_products else sums
-    last = len(places.ends) - 1
+    last = len(stops) - 1
     ends = []
     for i in range(2 * last + 1):  # all blocks upwards, then all but the last downwards
         block = min(i, 2 * last - i)
-        begin, end = places.ends[block - 1] if block else 0, places.ends[block]
+        begin, end = stops[block - 1] if block else 0, stops[block]
         for r in range(begin, end):
             writer.multiply(r, products[r], spare, sums, counted if i <= last else unread)
-            if i <= last or sums[r] < places.common:
+            if i <= last or sums[r] < common:
                 writer.mix(r, products[r], sums[r])
         if i == last:
-            entered = ratio if handed else down[-1]
-            writer.write(ops.enter, entered, places.common + WEIGHTS, 0)
-            if handed:
-                writer.write(ops.divide, down[-1], entered, sums[-1], 1)
+            writer.write(ops.enter, ratio, common + WEIGHTS, 0)
+            writer.write(ops.divide, down[-1], ratio, sums[-1], 1)
         for r in range(end - 1, begin - 1, -1) if i >= last else ():
-            P, K, arity, child = writer.regions[r][:4]
-            if places.keeps_products:
-                writer.mix(r, products[r], sums[r])
-                writer.write(ops.divide, ratio, down[r], sums[r], K)
-            elif not last:
-                writer.multiply(r, products[r], spare, sums, unread)
-            writer.add_edges(r, ratio if places.keeps_products else down[r], products[r], through)
+            P, _, arity, child = writer.regions[r][:4]
+            writer.add_edges(r, down[r], products[r], through)
             writer.write(ops.multiply, flow, through, products[r], P, 0, STRIDE, writer.in_order)
             for c in range(child, child + arity):
-                writer.hand_down(c, P, flow, ratio, down, handed)
+                writer.hand_down(c, P, flow, ratio, down, sums)
         ends.append(len(writer.lines))
-    return writer.program(ends, places.common, places.own, places.together)
+    return writer.program(ends, *sizes)
 
 
 def _kept(packed: Packed, name: str, make: Callable[[], Program]) -> Program:
     """A program, made once for a structure and a plan."""
-    found: Program | None = packed.programs.get(name)
-    if found is None:
-        found = packed.programs[name] = make()
-    return found
-
-
-class _Places(NamedTuple):
-    """Where the way down finds what, in units."""
-
-    products: list[int]
-    sums: list[int]
-    flows: list[int]
-    keeps_products: bool  # and not sums
-    ends: list[int]  # where each block of regions ends
-    common: int
-    own: int
-    together: int
+    if name not in packed.programs:
+        packed.programs[name] = make()
+    program: Program = packed.programs[name]
+    return program
 
 
 def _stack(packed: Packed, top: int) -> tuple[list[int], int]:
@@ -347,95 +321,43 @@ def _stack(packed: Packed, top: int) -> tuple[list[int], int]:
     return sums, highest
 
 
-def _places(packed: Packed, start: int) -> _Places:
-    """Products and sums of a large circuit block by block, with kept ones; of another the kind that is kept."""
+def _places(packed: Packed, start: int) -> tuple[Any, ...]:
+    """Places of products, sums and flows, where each block of regions ends, and the sizes of a `Program`.
+
+    Products and sums of one block take the place of those of another, but for the sums that are kept.
+    """
     num_products, num_sums = packed.region[:, PRODUCTS], packed.region[:, SUMS]
-    R, together = len(packed.region), 1
-    block = np.zeros(R, dtype=np.int64)
-    is_kept, keeps_products = np.zeros(R, dtype=bool), False
-    if _is_large(packed):
-        block = _blocks(packed)
-        inner = packed.child[:, IS_LEAF] == 0
-        owner = np.repeat(np.arange(R), packed.region[:, ARITY])
-        parent = np.arange(R)
-        parent[packed.child[inner, SOURCE]] = owner[inner]
-        is_kept = block[parent] != block
-        sizes = num_products + np.where(is_kept, 0, num_sums)
-        ends = np.cumsum(sizes)
-        products = start + ends - sizes - (ends - sizes)[np.searchsorted(block, block)]
-        sums, top = products + num_products, start + int(sizes.max())
-        top = int((products + sizes).max())
-    elif _keeps_products(packed):
-        keeps_products = True
-        ends = start + np.cumsum(num_products)
-        products = ends - num_products
-        stack, top = _stack(packed, int(ends[-1]))
-        sums = np.array(stack)
-    else:
-        products = np.full(R, SPARE)
-        sums, top = start + np.cumsum(num_sums) - num_sums, start + int(num_sums.sum())
-    flows, common = _flow_places(packed, top, is_kept)
-    own = np.cumsum(np.where(is_kept, num_sums, 0))
-    kept = int(own[-1])
-    places = common + OWN + own - num_sums
-    sums, flows = np.where(is_kept, places, sums), np.where(is_kept, places + kept, flows)
+    R, block = len(packed.region), _blocks(packed)
+    inner = packed.child[:, IS_LEAF] == 0
+    parent = np.arange(R)
+    parent[packed.child[inner, SOURCE]] = np.repeat(parent, packed.region[:, ARITY])[inner]
+    is_kept = block[parent] != block
+    kept = np.where(is_kept, num_sums, 0)
+    sizes = num_products + 2 * (num_sums - kept)
+    begin = np.cumsum(sizes) - sizes
+    products = start + begin - begin[np.searchsorted(block, block)]
+    common, num_kept = int((products + sizes).max()), int(kept.sum())
+    sums = np.where(is_kept, common + OWN + np.cumsum(kept) - kept, products + num_products)
+    flows = sums + np.where(is_kept, num_kept, num_sums)
     sums[-1] = common + ROOT
-    if kept:
-        together = int(np.clip(KEPT_UNITS // kept, 1, MOST_TOGETHER))
+    together = int(np.clip(KEPT_UNITS // num_kept, 1, MOST_TOGETHER)) if num_kept else 1
     ends = np.append(np.flatnonzero(np.diff(block)) + 1, R)
-    lists = (products.tolist(), sums.tolist(), flows.tolist())
-    return _Places(*lists, keeps_products, ends.tolist(), common, OWN + 2 * kept, together)
-
-
-def _flow_places(packed: Packed, start: int, is_kept: Bools) -> tuple[Ints, int]:
-    """Where flows are: a region's children take the place of its flow; and the height of the stack."""
-    leaf, source = packed.child[:, IS_LEAF].tolist(), packed.child[:, SOURCE].tolist()
-    region = packed.region.tolist()
-    flows, highest = np.full(len(region), start), start + 1
-    for r in range(len(region) - 1, -1, -1):
-        _, num_sums, arity, first, *_ = region[r]
-        top = flows[r]
-        highest = max(highest, top + num_sums)
-        for c in range(first, first + arity):
-            if not leaf[c] and not is_kept[source[c]]:
-                flows[source[c]] = top
-                top += region[source[c]][SUMS]
-        highest = max(highest, top)
-    return flows, int(highest)
+    lists = (part.tolist() for part in (products, sums, flows, ends))
+    return *lists, (common, OWN + 2 * num_kept, together)
 
 
 def _blocks(packed: Packed) -> Ints:
-    """(inner regions,) number of each region's block: as many in a row as the cache has room for."""
+    """(inner regions,) number of each region's block: as many in a row as the cache has room for, or all."""
     owner = np.repeat(np.arange(len(packed.region)), packed.region[:, ARITY])
-    leaf = packed.child[:, IS_LEAF] == 1
-    tables = np.diff(packed.table_start, append=len(packed.tables))[packed.child[leaf, VARIABLE]]
-    numbers = np.bincount(owner[leaf], weights=tables, minlength=len(packed.region))
+    num_products, num_sums = packed.region[:, PRODUCTS], packed.region[:, SUMS]
+    numbers = np.bincount(owner, weights=packed.child[:, CATEGORIES] * num_products[owner])
     numbers += np.diff(packed.region[:, WEIGHT], append=len(packed.weights))
-    size = 8 * STRIDE * (packed.region[:, PRODUCTS] + packed.region[:, SUMS]) + 16 * numbers
+    size = 8 * STRIDE * (num_products + 2 * num_sums) + 16 * numbers
+    is_large = size.sum() > MOST_KEPT * num_products.max()
     blocks, number, filled = [], 0, 0.0
     for more in size.tolist():
-        if filled and filled + more > BLOCK_BYTES:
+        if is_large and filled and filled + more > BLOCK_BYTES:
             number, filled = number + 1, 0.0
         blocks.append(number)
         filled += more
     return np.array(blocks)
-
-
-def _is_large(packed: Packed) -> bool:
-    """Whether what a tile keeps leaves the cache, and it is cheaper to compute it once more."""
-    kept = 8 * STRIDE * int(packed.region[:, SUMS].sum()) + 16 * (
-        len(packed.weights) + len(packed.tables)
-    )
-    return kept > MOST_KEPT and 0 < int(packed.region[:, PRODUCTS].max(initial=0)) <= MOST_PRODUCTS
-
-
-def _keeps_products(packed: Packed) -> bool:
-    """Whether products are kept and sums computed again on the way down, or sums kept and products multiplied again.
-
-    Counted in multiplications of a matrix product; a look-up, which is scalar, costs 16, a multiplication of what is
-    not in registers 4.  With 256 categories keeping products saves a fifth of an epoch at V = 784 and K = 16.
-    """
-    num_products, num_sums = packed.region[:, PRODUCTS], packed.region[:, SUMS]
-    factors = np.where(packed.child[:, CATEGORIES] > 2, 16, 4)
-    again = int(factors @ np.repeat(num_products, packed.region[:, ARITY]))
-    return len(packed.weights) <= again and num_products.sum() <= 2 * num_sums.sum()

@@ -72,27 +72,19 @@ def with_plan(packed: Packed) -> Packed:
     """`packed` with rescale points for its parameters."""
     limits = limits_of(packed)
     floors = _floors(packed) * MARGIN
-    tables, weights = (
-        floors[: len(packed.table_start)].tolist(),
-        floors[len(packed.table_start) :].tolist(),
-    )
+    of_tables, of_weights = np.split(floors, [len(packed.table_start)])
     rescale: list[int] = []
     check_sums: list[bool] = []
     shown: list[float] = []  # floor of each finished region
-    arities, firsts = packed.region[:, ARITY].tolist(), packed.region[:, FIRST_CHILD].tolist()
-    is_leaf, sources, variables = (
+    leaf, source, variable = (
         packed.child[:, column].tolist() for column in (IS_LEAF, SOURCE, VARIABLE)
     )
-    for arity, first, is_mixing, weight in zip(
-        arities, firsts, _mixing(packed).tolist(), weights, strict=True
+    for one, is_mixing, weight in zip(
+        packed.region.tolist(), _mixing(packed).tolist(), of_weights.tolist(), strict=True
     ):
-        points, floor = _rescale_points(
-            [
-                tables[variables[c]] if is_leaf[c] else shown[sources[c]]
-                for c in range(first, first + arity)
-            ],
-            limits,
-        )
+        children = range(one[FIRST_CHILD], one[FIRST_CHILD] + one[ARITY])
+        steps = [float(of_tables[variable[c]]) if leaf[c] else shown[source[c]] for c in children]
+        points, floor = _rescale_points(steps, limits)
         if is_mixing:
             if points[-1] != NO_RESCALE:  # a sum has its share of the largest product
                 floor = 0.0
@@ -122,8 +114,6 @@ def with_plan_for(packed: Packed) -> Packed:
 
 def _mixing(packed: Packed) -> Bools:
     """(inner regions,) whether a region is dense with all weights at least 2**LEAST_WEIGHT."""
-    if not len(packed.region):
-        return np.zeros(0, dtype=bool)
     smallest = _smallest(packed.weights, packed.region[:, WEIGHT])
     return (packed.region[:, SPARSE] == 0) & (smallest >= 2.0 ** limits_of(packed).least_weight)
 

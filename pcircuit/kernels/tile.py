@@ -54,11 +54,9 @@ class Work(NamedTuple):
 
     def set_weights(self, weights: Floats) -> None:
         """Let each row count so much."""
-        tiles, rest = divmod(len(weights), self.step)
-        whole = tiles * self.step
-        self.own[:tiles, WEIGHTS, : self.step] = weights[:whole].reshape(tiles, self.step)
-        if rest:
-            self.own[tiles, WEIGHTS, :rest] = weights[whole:]
+        padded = np.zeros(len(self.rows))
+        padded[: len(weights)] = weights
+        self.own[:, WEIGHTS, : self.step] = padded.reshape(-1, self.step)
 
     def run(
         self,
@@ -94,16 +92,14 @@ class Work(NamedTuple):
             check_evidence(circuit, data[:stop])
 
 
-def new_work(circuit: Circuit, packed: Packed, program: Program, most_bytes: float) -> Work:
-    """A group for a program; a tile's values take no more than `most_bytes`, if half a tile does."""
+def new_work(circuit: Circuit, packed: Packed, program: Program) -> Work:
+    """A group for a program."""
     from pcircuit.kernels.jit import addresses
 
     V = circuit.num_variables
     width = -(-V // 4)
     dtype, limits = packed.weights.dtype, limits_of(packed)
-    whole = dtype.itemsize * program.units * TILE_ROWS
-    step = TILE_ROWS if whole <= most_bytes else TILE_ROWS // 2
-    in_parts = len(program.ends) > 1
+    in_parts, step = len(program.ends) > 1, TILE_ROWS
     most = (BLOCK_CODES, program.together) if in_parts else (GROUP_CODES, MOST_TILES)
     tiles = int(np.clip(most[0] // V // step, 1, most[1]))
     common, size = program.common * STRIDE, program.own * STRIDE
@@ -161,7 +157,6 @@ def groups(
     data: Evidence,
     rows: tuple[int, int],
     free: list[Any],
-    most_bytes: float,
     *,
     same_rows: bool = False,
 ) -> Iterator[tuple[Work, int, int]]:
@@ -174,7 +169,7 @@ def groups(
     except IndexError:
         work = None
     if work is None or work.program is not program:
-        work = new_work(circuit, packed, program, most_bytes)
+        work = new_work(circuit, packed, program)
     start, stop = rows
     for lo in range(start, stop, len(work.rows)):
         hi = min(lo + len(work.rows), stop)

@@ -9,7 +9,7 @@ shared out among the units in these proportions, and each unit of the family ask
 Weights of sums stay as they are.  So EM for densities begins where that for codes has come.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,10 @@ PRIOR_WEIGHT = 1.0  # pseudocount of the first units: one without rows gets thos
 
 
 def start_of_densities(
-    data: ArrayLike, leaves: Any, start: Callable[[Ints, Ints], Circuit]
+    data: ArrayLike,
+    leaves: Any,
+    start: Callable[[Ints, Ints], Circuit],
+    num_codes: Sequence[int] | None = None,
 ) -> Circuit:
     """The circuit of densities for that which `start` learns of a table of codes and their numbers.
 
@@ -34,7 +37,7 @@ def start_of_densities(
     """
     table = float_table(data)
     families = families_of(leaves, table)
-    codes, numbers = coded(table, families)
+    codes, numbers = coded(table, families, num_codes)
     return with_families(start(codes, numbers), table, codes, families)
 
 
@@ -52,9 +55,7 @@ def with_densities(circuit: Circuit, data: ArrayLike, leaves: Any) -> Circuit:
             f"`leaves` take the place of tables of categories, for `data` of {circuit.num_variables} columns, found "
             f"{found}: leave `leaves` out, or begin with a circuit such as `hclt` makes of codes"
         )
-    families = families_of(leaves, table)
-    codes, _ = coded(table, families, circuit.num_categories)
-    return with_families(circuit, table, codes, families)
+    return start_of_densities(table, leaves, lambda codes, _: circuit, circuit.num_categories)
 
 
 def with_families(

@@ -106,7 +106,6 @@ from pcircuit.learning.densities import with_densities
 
 DECAY = 0.6  # steps have to shrink, by an exponent in (0.5, 1], to converge; Cappe and Moulines advise this one
 EXPECTED_ROWS = 1000  # drawn where mini-batches begin, for what a circuit of densities expects
-BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 
 
 def fit_em(
@@ -259,9 +258,9 @@ def fit_em(
             if _stops(history, tolerance, callback):
                 break
     circuit = em.circuit
-    history.append(
-        _weighted_log_likelihood(circuit, rows, row_weight, n_jobs, dtype) / total_weight
-    )
+    logs = log_likelihood(circuit, rows, n_jobs=n_jobs, dtype=dtype)
+    seen = row_weight > 0
+    history.append(float(row_weight[seen] @ logs[seen]) / total_weight)
     return circuit, np.array(history)
 
 
@@ -478,19 +477,6 @@ def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float) -> Floats:
         row
     ]
     return np.where(reached[row], share, old)
-
-
-def _weighted_log_likelihood(
-    circuit: Circuit, data: Evidence, weights: Floats, n_jobs: int | None, dtype: str
-) -> float:
-    """Weighted sum of the rows' log-likelihoods, in blocks: memory does not grow with the rows."""
-    total = 0.0
-    for start in range(0, len(data), BLOCK_ROWS):
-        counted = weights[start : start + BLOCK_ROWS]
-        rows = data[start : start + BLOCK_ROWS]
-        logs = log_likelihood(circuit, rows, n_jobs=n_jobs, dtype=dtype)
-        total += float(np.dot(counted[counted > 0], logs[counted > 0]))
-    return total
 
 
 def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Circuit:

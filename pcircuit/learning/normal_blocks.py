@@ -149,7 +149,7 @@ class NormalBlocks(Immutable):
         self, data: ArrayLike, *, n_jobs: int | None = None, dtype: str = "float64"
     ) -> Floats:
         """(N,) natural log-likelihoods of rows, NaN where missing; shapes data (N, V) -> (N,)."""
-        return _log_sum(self.log_joint(check_values(self.products, data)))
+        return np.logaddexp.reduce(self.log_joint(check_values(self.products, data)), axis=1)
 
     def log_joint(self, values: Floats, patterns: list[_Pattern] | None = None) -> Floats:
         """(N, M) ln of the probability of each product and the row; shapes values (N, V) -> (N, M)."""
@@ -192,7 +192,7 @@ class NormalBlocks(Immutable):
         )
         rows = np.array(np.broadcast_to(rows, (num_samples, self.num_variables)))
         logs = self.log_joint(rows)
-        sums = np.cumsum(np.exp(logs - _log_sum(logs)[:, None]), axis=1)
+        sums = np.cumsum(np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None]), axis=1)
         units = np.minimum(
             (sums <= generator.random(num_samples)[:, None]).sum(axis=1), logs.shape[1] - 1
         )
@@ -237,6 +237,8 @@ class BlockSteps:
         other: Circuit,
     ) -> None:
         """Columns in blocks, `is_normal` (V,); the model beside them."""
+        from scipy.cluster.vq import kmeans2
+
         self.table, self.is_normal, self.prior_rows = table, is_normal, prior_rows
         self.other, self.beside = other, np.log(BESIDE) + other.log_likelihood(table)
         self._leaves = [
@@ -255,7 +257,9 @@ class BlockSteps:
         self.prior += np.diag(least**2)
         units = [rounding_unit(x[~np.isnan(x)]) for x in block.T]
         self.rounding = np.diag(np.square(units) / 12)
-        shares = np.eye(num_products)[_nearest(z, num_products, generator)]
+        count = min(num_products, len(np.unique(z, axis=0)))
+        _, nearest = kmeans2(z, count, iter=1, minit="++", seed=generator)
+        shares = np.eye(num_products)[nearest]
         self.model = self._maximized(shares, lambda m: (mean + scale * z, np.zeros(spread.shape)))
 
     def steps(self, _: Any, epochs: int) -> tuple[Mixture, Floats]:
@@ -268,7 +272,7 @@ class BlockSteps:
         """One step; the mean log-likelihood of both models together before it."""
         model, block = self.model, self.table[:, self.is_normal]
         logs = model.log_joint(self.table, self.patterns) + np.log(1 - BESIDE)
-        total = np.logaddexp(_log_sum(logs), self.beside)
+        total = np.logaddexp(np.logaddexp.reduce(logs, axis=1), self.beside)
         shares = np.exp(logs - total[:, None])
         found = [(one, *model.given(block, one)) for one in self.patterns if len(one[2])]
 
@@ -312,18 +316,6 @@ class BlockSteps:
         )
 
 
-def _nearest(z: Floats, count: int, generator: np.random.Generator) -> Ints:
-    """(N,) the nearest of `count` rows, drawn in turn with chances as their squared distance to others; z (N, B)."""
-    square = ((z - z[generator.integers(len(z))]) ** 2).sum(axis=1)
-    nearest = np.zeros(len(z), dtype=np.int64)
-    for m in range(1, count):
-        drawn = np.searchsorted(np.cumsum(square), generator.random() * square.sum())
-        other = ((z - z[min(drawn, len(z) - 1)]) ** 2).sum(axis=1)
-        nearest[other < square] = m
-        square = np.minimum(square, other)
-    return nearest
-
-
 def _patterns(block: Floats) -> list[_Pattern]:
     """Rows that lack the same columns, together; shapes block (N, B)."""
     holes, which = np.unique(np.isnan(block), axis=0, return_inverse=True)
@@ -337,8 +329,3 @@ def _roots(covariances: Floats) -> Floats:
     """Matrices R with R R^t the covariances, which rounding may have made singular."""
     values, vectors = np.linalg.eigh(covariances)
     return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
-
-
-def _log_sum(logs: Floats) -> Floats:
-    """(N,) ln of the sums of exponentials of rows; -inf of rows of -inf; shapes logs (N, M)."""
-    return np.logaddexp.reduce(logs, axis=1)

@@ -5,7 +5,7 @@ are in post-order, so these are a slice of the coordinates, and the matrix is fi
 
     coordinates below different children     sum_p qp_p D_c[u(p), i] D_c'[u'(p), j]     one matrix product, rank P
     own units against those below            rows @ V                                   one matrix product
-    own units among themselves               OwnColumns.covariance
+    own units among themselves               CovarianceParts.covariance
 
 For m coordinates and K units this takes about m^2 K multiplications, plus K^3 per column and level, for memory of
 m^2 numbers and K^2 per open column.
@@ -30,10 +30,10 @@ def dense_covariance(plan: Plan, all_parts: Iterable[tuple[int, CovarianceParts]
     open_columns: dict[int, tuple[slice, Floats, Floats]] = {}
     for r, parts in all_parts:
         region, own = plan.circuit.regions[r], slice(plan.start[r], plan.start[r + 1])
-        covariance[own, own] = parts.own.covariance
+        covariance[own, own] = parts.covariance
         coordinates = slice(plan.start[plan.circuit.vtree.first[r]], own.stop)
         if region.is_input:
-            open_columns[r] = coordinates, parts.own.d, parts.own.v
+            open_columns[r] = coordinates, parts.d, parts.v
             continue
         children = [open_columns.pop(c, None) for c in plan.circuit.vtree.children(r).tolist()]
         d = _disjoint_scopes(region, parts, children, covariance)
@@ -57,7 +57,7 @@ def _disjoint_scopes(
         )  # children come in the order of their coordinates
         _write(covariance, earlier, here, (d * parts.qp[:, None]).T @ child_d)
         d = np.concatenate([d, child_d], axis=1)
-    return np.concatenate([parts.excess @ d, parts.own.d], axis=1)
+    return np.concatenate([parts.excess @ d, parts.d], axis=1)
 
 
 def _nested_scopes(
@@ -75,7 +75,7 @@ def _nested_scopes(
         _write(
             covariance, own, here, np.concatenate([product_rows @ child_v, parts.sum_rows @ v[-1]])
         )
-    return np.concatenate([*v, parts.own.v], axis=1)
+    return np.concatenate([*v, parts.v], axis=1)
 
 
 def _write(covariance: Floats, rows: slice, columns: slice, block: Floats) -> None:

@@ -8,7 +8,7 @@ for its units a, b.  Both are linear in l_j, and so are their recursions:
 
     from child c:   D = excess @ D_c[units]          excess = W - 1 qp^T, which equals W on columns with qp @ D = 0
                     V = lift(V_c, units, factor, W)  factor[p, p'] = prod over the siblings of c of M2[u(p), u(p')]
-    own units:      the columns of `OwnColumns`
+    own units:      the columns of `CovarianceParts`
 
 and so are the covariances that meet in a region:
 
@@ -32,7 +32,6 @@ from pcircuit.moments.inner_overlaps import inner_overlaps, product_rows, sum_ro
 from pcircuit.moments.overlaps import (
     MAX_SHIFT,
     Overlaps,
-    OwnColumns,
     input_columns,
     input_moments,
     input_overlaps,
@@ -48,9 +47,15 @@ EMPTY = np.zeros(0)
 
 @dataclass(frozen=True)
 class CovarianceParts:
-    """One region as the covariance sees it: K shown units, P products, A children, n own selected units."""
+    """One region as the covariance sees it: K shown units, P products, A children, n own selected units.
 
-    own: OwnColumns
+    Those, l_j = weight times likelihood, products before sums, are columns over the K units p_a that it shows:
+    d[a, j] = E_a[l_j - mu_j],  v[(a, b), j] * 2**exp2 = sum_x p_a p_b (l_j - mu_j),  covariance[i, j] = cov(l_i, l_j).
+    """
+
+    covariance: Floats  # (n, n)
+    d: Floats  # (K, n)
+    v: Floats  # (pairs, n)
     excess: Floats = field(default_factory=lambda: EMPTY)  # (K, P); empty at a leaf
     qp: Floats = field(default_factory=lambda: EMPTY)  # (P,); empty at a leaf
     factors: tuple[
@@ -153,9 +158,7 @@ def covariance_parts(plan: Plan, *, compress: bool) -> Iterator[tuple[int, Covar
         factors = _sibling_factors(circuit.regions[batch.regions[0]], batch)
         for i, r in enumerate(batch.regions.tolist()):
             tables = None if batch.tables is None else Overlaps(*(t[i] for t in batch.tables))
-            own = OwnColumns(
-                batch.covariance[i], *_own_columns(plan, r, masses[r][0], tables, compress)
-            )
+            own = batch.covariance[i], *_own_columns(plan, r, masses[r][0], tables, compress)
             yield r, _parts(plan, r, masses[r], own, tables, tuple(factor[i] for factor in factors))
 
 
@@ -181,18 +184,18 @@ def _parts(
     plan: Plan,
     r: int,
     masses: tuple[Floats, Any],
-    own: OwnColumns,
+    own: tuple[Floats, Floats, Floats],
     tables: Overlaps | None,
     factors: tuple[Floats, ...],
 ) -> CovarianceParts:
     """The parts of a region from its masses q (K,) and qp (P,), own columns, tables and per child (P, P) factors."""
     region: Any = plan.circuit.regions[r]
     if region.is_input:
-        return CovarianceParts(own)
+        return CovarianceParts(*own)
     q, qp = masses
     excess = minus_average(region.dense_weights(), q)
     if tables is None:
-        return CovarianceParts(own, excess, qp)
+        return CovarianceParts(*own, excess, qp)
     products, sums, weights = plan.own(r)
     scale = scaled(weights, tables.exp2)
     rows = tuple(
@@ -204,7 +207,7 @@ def _parts(
         )
     )
     return CovarianceParts(
-        own, excess, qp, factors, sum_rows(q, sums, scale[len(products) :]), rows
+        *own, excess, qp, factors, sum_rows(q, sums, scale[len(products) :]), rows
     )
 
 

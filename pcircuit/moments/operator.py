@@ -45,8 +45,8 @@ def _upward(plan: Plan, all_parts: AllParts, vectors: Floats, result: Floats) ->
     for r, parts in all_parts:
         region, own = plan.circuit.regions[r], slice(plan.start[r], plan.start[r + 1])
         v_own = vectors[own]
-        result[own] += parts.own.covariance @ v_own
-        alphas[r], betas[r] = parts.own.d @ v_own, parts.own.v @ v_own
+        result[own] += parts.covariance @ v_own
+        alphas[r], betas[r] = parts.d @ v_own, parts.v @ v_own
         if region.is_input:
             continue
         for a, (c, units) in enumerate(
@@ -72,10 +72,10 @@ def _downward(
     contexts: dict[int, tuple[Floats, Any]] = {}
     for r, parts in reversed(all_parts):
         region, own = plan.circuit.regions[r], slice(plan.start[r], plan.start[r + 1])
-        outside, above = contexts.pop(r, (np.zeros((len(parts.own.d), vectors.shape[1])), None))
-        result[own] += parts.own.d.T @ outside
+        outside, above = contexts.pop(r, (np.zeros((len(parts.d), vectors.shape[1])), None))
+        result[own] += parts.d.T @ outside
         if above is not None:
-            result[own] += parts.own.v.T @ above
+            result[own] += parts.v.T @ above
         if region.is_input:
             continue
         present = [

@@ -67,10 +67,10 @@ def trace_of_square(plan: Plan) -> float:
     # region -> (G (K, K), _PairColumns) of the coordinates at or below it
     open_grams: dict[int, tuple[Floats, _PairColumns]] = {}
     for r, parts in covariance_parts(plan, compress=True):
-        total += float(np.sum(parts.own.covariance**2))
+        total += float(np.sum(parts.covariance**2))
         region = plan.circuit.regions[r]
         if region.is_input:
-            open_grams[r] = parts.own.d @ parts.own.d.T, _PairColumns(parts.own.v)
+            open_grams[r] = parts.d @ parts.d.T, _PairColumns(parts.v)
             continue
         children = [open_grams.pop(c, None) for c in plan.circuit.vtree.children(r).tolist()]
         disjoint, gram = _disjoint_scopes(region, parts, children)
@@ -90,14 +90,14 @@ def _disjoint_scopes(
             of_child = child[0][np.ix_(units, units)]
             total += parts.qp @ (gram * of_child) @ parts.qp
             gram += of_child
-    return total, parts.excess @ gram @ parts.excess.T + parts.own.d @ parts.own.d.T
+    return total, parts.excess @ gram @ parts.excess.T + parts.d @ parts.d.T
 
 
 def _nested_scopes(
     region: InnerRegion, parts: CovarianceParts, children: list[Any]
 ) -> tuple[float, _PairColumns]:
     """Sum of squared covariances of the region's own coordinates with those below, and V or H of the region."""
-    total, carried = 0.0, [_PairColumns(parts.own.v)]
+    total, carried = 0.0, [_PairColumns(parts.v)]
     widths = [child[1].width for child in children if child is not None]
     keep_columns = sum(widths) + carried[0].width <= num_pairs(region.num_units)
     for units, child, factor, product_rows in zip(

@@ -79,7 +79,7 @@ def _region_lines(circuit: Circuit, r: int) -> list[str]:
     for p, units in enumerate(region.products):
         factors = " x ".join(f"{c}.{u}" for c, u in zip(children, units, strict=True))
         lines.append(f"  product {p}: {factors}")
-    return lines + [f"  sum {k}: {_numbers(region.weight_row(k))}" for k in range(region.num_units)]
+    return lines + [f"  sum {k}: {_numbers(row)}" for k, row in enumerate(region.dense_weights())]
 
 
 def _level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:

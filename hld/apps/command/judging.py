@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import os
 import pathlib
-from types import SimpleNamespace
 from typing import Any
 
 from hld.apps.command.arguments import OF_FILES
@@ -208,13 +207,8 @@ def audit(args: Any) -> int:
         check_output(args.report, (args.model, args.table))
     detector, table = read_inputs(args)
     named = check_edits(args.edit, detector)
-    at_alpha = SimpleNamespace(
-        test=lambda batch: detector.test(batch, args.alpha),
-        judge_=detector.judge_,
-        encoder_=detector.encoder_,
-    )
     result = audited(
-        {pathlib.Path(args.model).name: at_alpha},
+        {pathlib.Path(args.model).name: detector},
         table,
         args.sizes,
         named,

@@ -45,7 +45,7 @@ from hld.tables.files.files import fitted_columns
 from hld.tables.files.text_cells import as_fitted, text_rows
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.quality import column_lines
-from hld.testing.sequential.monitor import Monitor, MonitorResult
+from hld.testing.sequential import Monitor, MonitorResult
 
 ALARM = 1
 NAME = "standard input"
@@ -64,12 +64,14 @@ def monitor(args: argparse.Namespace) -> int:
     detector = load_model(args.model)
     encoder = detector.encoder_
     state, watch = _written(args.state), _monitor(detector, args)
-    was_alarm, result, differs = _had_alarm(watch, args.state), None, dict[str, Any]()
+    was_alarm, result, differs = watch.alarm_row is not None, None, dict[str, Any]()
     options = reading_options(args, encoder)
     for number, (dialect, rows) in enumerate(_batches(args, encoder, options), 1):
         codes, marks, absent, extra = watch.encode(_cells(rows, dialect, encoder, options))
-        # all rows have the columns of the header
-        differs = differs or _differences(absent, [name for name in extra if name != args.groups])
+        if not differs:  # all rows have the columns of the header
+            differs = {"absent": absent, "extra": [name for name in extra if name != args.groups]}
+            for line in column_lines(absent, differs["extra"]) if absent else ():
+                warnings.warn(f"{NAME}: {line}", UserWarning, stacklevel=2)
         result = watch.update_codes(codes, marks)
         if args.state is not None:
             if _written(args.state) != state:
@@ -100,26 +102,6 @@ def _written(state: str | None) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def _had_alarm(watch: Any, state: str) -> bool:
-    """Whether a monitor that goes on has raised the alarm; a warning, as it may have ended before it could tell."""
-    if watch.alarm_row is None:
-        return False
-    warnings.warn(
-        f"the stream in {state} has raised the alarm at row {watch.alarm_row}: for a new stream give another "
-        "--state, or remove the file",
-        UserWarning,
-        stacklevel=3,
-    )
-    return True
-
-
-def _differences(absent: list[str], extra: list[str]) -> dict[str, Any]:
-    """What lines say of the columns; a warning if some are not there."""
-    for line in column_lines(absent, extra) if absent else ():
-        warnings.warn(f"{NAME}: {line}", UserWarning, stacklevel=3)
-    return {"absent": absent, "extra": extra}
-
-
 def _monitor(detector: Any, args: Any) -> Any:
     """A new monitor, or the one that was saved if it has the same reference and level."""
     rows = None
@@ -139,6 +121,13 @@ def _monitor(detector: Any, args: Any) -> Any:
         raise ValueError(
             f"the stream in {args.state} was begun with other rows or groups as --reference: give that "
             "file, or another --state for a new stream"
+        )
+    if kept.alarm_row is not None:  # it may have ended before it could tell
+        warnings.warn(
+            f"the stream in {args.state} has raised the alarm at row {kept.alarm_row}: for a new stream give "
+            "another --state, or remove the file",
+            UserWarning,
+            stacklevel=3,
         )
     return kept
 

@@ -86,6 +86,7 @@ def _data(plan: Plan) -> list[str]:
     lines = [f"#define HLD_{name.upper()} {_number(x)}" for name, x in constants.items()]
     lines.append(f'#define HLD_WITNESSES "{", ".join(plan.witnesses)}"')
     for name, values in plan.arrays.items():
+        lines.append(f"#define HLD_NUM_{name.upper()} {len(values)}")
         if values.ndim == 2:  # symmetric
             values = values[np.tril_indices(len(values))]
         if len(values) or name != "joint":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,6 +94,11 @@ class Value(np.lib.mixins.NDArrayOperatorsMixin):
         """The same entries in another shape."""
         return self.graph.add("Reshape", self, np.array(shape, dtype=np.int64))
 
+    def first(self, number: Any, largest: int = 1) -> tuple[Value, Value]:
+        """So many of the largest entries in their order, or of the smallest, and their places."""
+        found = self.graph.add("TopK", self, number, largest=largest)
+        return found, Value(self.graph, f"{found.name}_places")
+
     def turned(self) -> Value:
         """The transpose of a matrix."""
         return self.graph.add("Transpose", self, perm=[1, 0])
@@ -110,27 +115,18 @@ class Graph:
         self.nodes: list[Any] = []
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
-        self._num_values = 0
         self.constants: list[Any] = []
         self._known: dict[tuple[Any, ...], Value] = {}
 
-    def add(
-        self, operation: str, *inputs: Any, output: str | None = None, **attributes: Any
-    ) -> Value:
-        """One operation on tensors, or on arrays and numbers, which become constants."""
-        return self.add_several(operation, *inputs, outputs=[output], **attributes)[0]
-
-    def add_several(
-        self, operation: str, *inputs: Any, outputs: Sequence[str | None], **attributes: Any
-    ) -> list[Value]:
-        """One operation with several results, of which those with no name get one."""
+    def add(self, operation: str, *inputs: Any, output: str = "", **attributes: Any) -> Value:
+        """One operation on tensors, or on arrays and numbers, which become constants; its first result."""
         from onnx import helper
 
-        names = [name or f"v{self._num_values + i}" for i, name in enumerate(outputs)]
-        self._num_values += len(names)
+        name = output or f"v{len(self.nodes)}"
         used = [self.constant(one).name for one in inputs]
+        names = [name] if operation != "TopK" else [name, f"{name}_places"]
         self.nodes.append(helper.make_node(operation, used, names, **attributes))
-        return [Value(self, name) for name in names]
+        return Value(self, name)
 
     def constant(self, value: Any) -> Value:
         """A tensor as it is; of arrays a constant: whole numbers of 64 bit, flags, float32, all others double."""

@@ -107,8 +107,9 @@ class Batch:
     """The codes of a batch, and what is summed over its rows."""
 
     def __init__(self, plan: Plan, test: Any) -> None:
-        self.plan, self.graph, A = plan, Graph(), plan.arrays
-        C, new, n = A["categories"], A["new"], plan.numbers
+        self.plan, self.graph = plan, Graph()
+        self.arrays, self.numbers = A, n = plan.arrays, plan.numbers
+        C, new = A["categories"], A["new"]
         given = self.graph.input("codes", "INT64", ["rows", len(C)])
         codes = given.Max(np.full(len(C), -1)).Min(np.where(new < C, C, C + 2) - 1)
         self.is_new = codes >= new
@@ -116,7 +117,7 @@ class Batch:
         inside = select(codes < C, codes, select(codes.Equal(C), np.zeros_like(C), C - 1))
         self.own = select(self.is_new & (A["unseen"] == 1), np.full(len(C), -1), inside)
         self.is_missing, is_hole = codes < np.int64(0), self.own < np.int64(0)
-        self.is_holed = ~_all(~is_hole) | bool(n["kept_holes"])
+        self.is_holed = ~_all(~is_hole) | bool(len(A["kept_shown"]))
         self.rows = given.Shape(start=0, end=1).as_type().shaped()
         self.is_law = self.rows >= float(n["least_rows"] or np.inf)
         codes = self.own.Max(np.zeros_like(C))
@@ -124,9 +125,10 @@ class Batch:
         scopes = ~test.vectors.seen(-np.eye(len(C), dtype=int))  # (V, m)
         self.seen = (is_hole.as_type() @ scopes.astype(float) < 0.5).as_type()
         # (m,) rows of the reference that show a node
-        self.kept = np.full(n["means"], float(n["kept_rows"] or np.inf))
-        if n["kept_holes"]:
+        self.kept = np.full(len(A["mean"]), float(n["kept_rows"] or np.inf))
+        if len(A["kept_shown"]):
             self.kept = A["kept_shown"]
+        self.per_kept = 1.0 / float(n["kept_rows"] or np.inf)
         self.shown = self.seen.sum(0)
         self.least_one = self.shown.Max(1.0)
         nearly = (self.seen * self.likelihoods).sum(0) / self.least_one
@@ -160,10 +162,10 @@ def _likelihoods(circuit: pcircuit.Circuit, codes: Value) -> Value:
 
 def _distance(batch: Batch) -> tuple[Value, Value, Value]:
     """The p-value of all metrics, and distances (q,) and p-values (q,) of each."""
-    plan, n, T = batch.plan, batch.plan.numbers, batch.rows
+    plan, n, T = batch.plan, batch.numbers, batch.rows
     g, factor = _weights(batch)
     difference = g * (batch.means - plan.arrays["mean"])
-    covariance = _holed_covariance(batch, g) if n["has_covariance"] else None
+    covariance = _holed_covariance(batch, g) if len(batch.arrays["covariance"]) else None
     rows = _own_rows(batch, factor) if n["kept_rows"] else None
     found = [_of_metric(batch, one, difference, covariance, rows) for one in plan.metrics]
     distances, each, own = (batch.graph.vector(*parts) for parts in zip(*found, strict=True))
@@ -176,8 +178,8 @@ def _distance(batch: Batch) -> tuple[Value, Value, Value]:
 
 def _weights(batch: Batch) -> tuple[Value, Value]:
     """(m,) weights of the nodes, and how much a row that shows one counts: all 1 where there are no holes."""
-    n, T, kept = batch.plan.numbers, batch.rows, batch.kept
-    both, k = 1.0 / T + n["per_kept"], float(n["kept_rows"])
+    n, T, kept = batch.numbers, batch.rows, batch.kept
+    both, k = 1.0 / T + batch.per_kept, float(n["kept_rows"])
     fewest = max(min(k / 2, n["fewest"]), 1.0)
     is_enough = (batch.shown >= (0.5 * T).Min(float(n["fewest"])).Max(1.0)) & (kept >= fewest)
     spread = 1.0 / batch.least_one + 1.0 / np.maximum(kept, 1.0)
@@ -188,18 +190,18 @@ def _weights(batch: Batch) -> tuple[Value, Value]:
 
 def _holed_covariance(batch: Batch, g: Value) -> Value:
     """(m, m) S o R."""
-    A, n = batch.plan.arrays, batch.plan.numbers
-    shared = A["kept_shared"] if n["kept_holes"] else n["per_kept"]
+    A = batch.arrays
+    shared = A["kept_shared"] if len(A["kept_shared"]) else batch.per_kept
     counts = batch.least_one.shaped(-1, 1) * batch.least_one
     seen = batch.seen.turned() @ batch.seen / counts + shared
-    return A["covariance"] * g.shaped(-1, 1) * g * seen / (1.0 / batch.rows + n["per_kept"])
+    return A["covariance"] * g.shaped(-1, 1) * g * seen / (1.0 / batch.rows + batch.per_kept)
 
 
 def _of_metric(
     batch: Batch, one: MetricPlan, difference: Value, covariance: Value | None, rows: Any
 ) -> tuple[Value, Value, Value]:
     """The distance of one metric, its p-value, and the p-value that the batch's own rows allow."""
-    plan, n, T = batch.plan.numbers, one.numbers, batch.rows
+    plan, n, T = batch.numbers, one.numbers, batch.rows
     image = one.matrix @ difference
     squared = (image * image).sum(0)
     distance = squared.Sqrt()
@@ -232,7 +234,7 @@ def _law(batch: Batch, one: MetricPlan, x: Value, v: Value) -> Value:
     values, counts = one.arrays["eigenvalue"], one.arrays["multiplicity"]
     if not len(values):
         return (x <= 0.0).as_type()
-    v = v.Min(max(batch.plan.numbers["most_scaled"] * counts.sum(), 0.1))
+    v = v.Min(max(batch.numbers["most_scaled"] * counts.sum(), 0.1))
     bound = x * batch.rows / (v * values[0])
     return tail(values[None] / values[0], counts[None] / v, bound).shaped()
 
@@ -264,7 +266,7 @@ class OwnRows(NamedTuple):
 
 def _own_rows(batch: Batch, factor: Value) -> OwnRows:
     """Of many rows some, evenly spread."""
-    A, n, T = batch.plan.arrays, batch.plan.numbers, batch.rows
+    A, n, T = batch.arrays, batch.numbers, batch.rows
     most, k = float(n["most_vectors"]), float(n["kept_rows"])
     number = T.Min(most)
     order = batch.graph.add("Range", 0.0, number, 1.0)
@@ -285,8 +287,8 @@ def _of_own_rows(
 
     And how probable it is that all that are farther are in the batch, 0 where there are none or they do not count.
     """
-    n, T, k = one.numbers, batch.rows, float(batch.plan.numbers["kept_rows"])
-    norms, most = one.arrays["norm"], float(batch.plan.numbers["most_vectors"])
+    n, T, k = one.numbers, batch.rows, float(batch.numbers["kept_rows"])
+    norms, most = one.arrays["norm"], float(batch.numbers["most_vectors"])
     images = rows.vectors @ one.matrix.T
     is_odd = ((images * images).sum(1) > n["farthest"] * (1 + TIE)).as_type()
     odd, left_over = is_odd.sum(0), T - rows.order
@@ -340,7 +342,7 @@ def _joint(plan: Plan, mean: Value) -> Value:
 
 def _table(batch: Batch, score: Value) -> Value:
     """The p-value of a score by tables of drawn ones, between two sizes interpolated in 1 / T."""
-    A, resolved = batch.plan.arrays, batch.plan.numbers["drawn_resolved"]
+    A, resolved = batch.arrays, batch.numbers["drawn_resolved"]
     sizes, pvalue, previous = A["size"], batch.graph.constant(np.nan), np.inf
     for size, (start, end) in zip(sizes.tolist(), pairwise(A["drawn_start"]), strict=True):
         values, ranks = A["drawn"][start:end], A["drawn_rank"][start:end]
@@ -439,15 +441,14 @@ class Witness(NamedTuple):
 
 def _missing(batch: Batch) -> Witness:
     """The witness of missing values."""
-    k, n = batch.plan.arrays["train_missing"], batch.plan.numbers
-    trained, T = float(n["trained"]) + 0.0 * k, batch.rows + 0.0 * k
-    return _of_columns(trained, k, T, batch.is_missing, n["missing_share"])
+    k, n = batch.arrays["train_missing"], batch.numbers
+    return _of_columns(n["trained"], k, batch.rows, batch.is_missing, n["missing_share"])
 
 
 def _new(batch: Batch) -> Witness:
     """The witness of new values."""
-    A, T = batch.plan.arrays, (~batch.is_missing).as_type().sum(0)
-    share = batch.plan.numbers["new_share"]
+    A, T = batch.arrays, (~batch.is_missing).as_type().sum(0)
+    share = batch.numbers["new_share"]
     return _of_columns(A["kept_values"], A["kept_new"], T, batch.is_new, share, is_two_sided=False)
 
 
@@ -456,7 +457,8 @@ def _of_columns(
 ) -> Witness:
     """One count for each column: k of n reference rows, and of T rows of the batch those that have a flag."""
     j = flags.as_type().sum(0)
-    N, K = n + T, k + j
+    T, K = T + 0.0 * j, k + j
+    N = T + n
     pvalues = _count_pvalues(N, K, T, j, is_two_sided)
     law = SmallestLaw(N, K, T, K > 0.0, is_two_sided)
     smallest, where = pvalues.min(0), pvalues.ArgMin(axis=0, keepdims=1)
@@ -502,9 +504,7 @@ class SmallestLaw:
         points, p = count_tails(N, odd, few, ~is_same, is_two_sided, MOST_VALUES)
         is_listed = is_listed & (points <= 1.0)
         points = select(is_listed, points, 2.0).shaped(-1)
-        self.points, order = points.graph.add_several(
-            "TopK", points, points.Shape(), outputs=[None, None], largest=0
-        )
+        self.points, order = points.first(points.Shape(), largest=0)
         self.masses = select(is_listed, p, 0.0).shaped(-1).at(order)
 
     def pvalue(self, smallest: Value) -> Value:
@@ -524,7 +524,7 @@ class SmallestLaw:
 
 def _largest_count(batch: Batch) -> Witness:
     """The witness of single counts: of the events, categories of columns and all up to one."""
-    A, n, graph = batch.plan.arrays, batch.plan.numbers, batch.graph
+    A, n, graph = batch.arrays, batch.numbers, batch.graph
     C, columns, is_cut = A["categories"], A["event_column"], A["event_is_cut"] > 0
     V, most = len(C), C.max()
     known = np.zeros((V, most))
@@ -547,8 +547,7 @@ def _largest_count(batch: Batch) -> Witness:
     alone = (has_cuts & is_inner) | (~has_cuts & is_other)
     varies = (own > 0.0) & (alone | is_cut) & (K < N) & (size > 0) & (T > 0.0)
     evidence = select(varies, likelihood_ratio(j, T, K, N).Max(0.0), -1.0)
-    exact = np.array([min(n["exact"], len(columns))])
-    largest, where = graph.add_several("TopK", evidence, exact, outputs=[None, None])
+    largest, where = evidence.first([min(n["exact"], len(columns))])
     tails = _count_pvalues(N.at(where), K.at(where), T.at(where), j.at(where))
     tails = select(largest < 0.0, 2.0, tails)
     law = SmallestLaw(N, K, T, varies)
@@ -569,7 +568,7 @@ def _scattered(places: Value, size: int) -> Value:
 
 def _largest_dependence(batch: Batch) -> Witness:
     """The witness of single dependences."""
-    A, n, graph = batch.plan.arrays, batch.plan.numbers, batch.graph
+    A, n, graph = batch.arrays, batch.numbers, batch.graph
     edges, starts, cells = A["edge"].reshape(-1, 2), A["pair_start"], n["cells"]
     one, other = (batch.own.at(v, axis=1) for v in edges.T)
     places = one * A["categories"][edges[:, 1]] + other + starts[:-1]
@@ -592,8 +591,7 @@ def _largest_dependence(batch: Batch) -> Witness:
     exponents = difference * difference / variance.Max(TINY) * T * N / kept.Max(1.0) / 2.0
     exponents = select(varies, exponents, -1.0)
     num_varying = varies.as_type().sum(0)
-    enclosed = np.array([min(n["enclosed"], len(edges))])
-    largest, where = graph.add_several("TopK", exponents, enclosed, outputs=[None, None])
+    largest, where = exponents.first([min(n["enclosed"], len(edges))])
     bounds = mean_tails(*(side.at(where) for side in (a, r, b))).shaped(-1)
     bounds = select(largest > (2.0 * num_varying).Log(), 2.0 * bounds, 2.0)
     best = where.at(bounds.ArgMin(axis=0, keepdims=0))

@@ -136,6 +136,8 @@ def test_the_arc_tangent_is_exact_to_rounding():
         ([1.0, 0.3, 0.01], [1.0, 2.5, 40.0]),
         (1 / np.arange(1.0, 30), np.ones(29)),
         ([1.0, 1e-9], [3.0, 1.0]),
+        ([1.0, 0.5], [0.1, 100.0]),  # 0.1 had been found to be 1
+        ([1.0, 0.01], [10.0, 5000.0]),
     ],
 )
 def test_tails_are_those_of_the_library_on_both_sides_and_far_out(values, counts):
@@ -152,21 +154,7 @@ def test_tails_are_those_of_the_library_on_both_sides_and_far_out(values, counts
         )
         assert float(exceeded(q)) == pytest.approx(expected, rel=1e-9, abs=1e-300)
     assert exceeded(0.0) == exceeded(-1.0) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("small", "counts"), [(0.5, [0.1, 100.0]), (0.1, [1.0, 100.0]), (0.01, [10.0, 5000.0])]
-)
-def test_tails_of_one_large_eigenvalue_and_many_small_ones_are_those_of_the_library(small, counts):
-    """0.1 had been found to be 1, and 1e-6 to be 0; from q = 1e16 on the tail was not a number."""
-    values, law = np.array([1.0, small]), gchi2.prepare([1.0, small], counts)
-    exceeded = function_of(
-        lambda q: tail(values[None], np.array(counts)[None], q).shaped(),
-        "q",
-    )
-    for p in (0.999, 0.5, 0.1, 1e-2, 1e-3, 1e-6, 1e-50, 1e-200):
-        assert float(exceeded(gchi2.isf(p, law))) == pytest.approx(p, rel=1e-9)
-    assert {float(exceeded(q)) for q in (2e4, 1e16, 1e17, 1e300, np.inf)} == {0.0}
+    assert {float(exceeded(q)) for q in (1e16, 1e300, np.inf)} == {0.0}  # was not a number
 
 
 @pytest.mark.parametrize(
@@ -200,37 +188,3 @@ def test_operations_compute_what_their_names_say(rng):
         "words",
     )
     assert len({name for node in graph.nodes for name in node.output}) == len(graph.nodes)
-
-
-@pytest.mark.parametrize(
-    ("value", "dtype"),
-    [
-        (2, np.float64),
-        (np.int32(2), np.int64),
-        (np.array([True]), np.bool_),
-        (np.array([1, 2], np.uint8), np.int64),
-        (0.1, np.float64),
-        (np.float32(0.1), np.float32),
-        (np.ones((2, 3), np.float16), np.float64),
-        (np.zeros((0, 2)), np.float64),
-        ([[1.5]], np.float64),
-    ],
-)
-def test_constants_keep_their_shape_and_have_a_type_of_the_graph(value, dtype):
-    graph = Graph()
-    graph.constant(value)
-    (held,) = map(onnx.numpy_helper.to_array, graph.constants)
-    assert (held.dtype, held.shape) == (dtype, np.shape(value))
-    np.testing.assert_array_equal(held, np.asarray(value).astype(dtype))
-
-
-def test_a_graph_that_is_none_is_refused():
-    graph = Graph()
-    graph.output("y", graph.add("Add", "nothing", 1.0), "DOUBLE", [])
-    with pytest.raises(onnx.checker.ValidationError, match="nothing"):
-        graph.model("")
-    graph = Graph()
-    # shapes that do not fit together
-    graph.output("y", graph.input("x", "DOUBLE", [3]) + np.ones(4), "DOUBLE", [3])
-    with pytest.raises(onnx.shape_inference.InferenceError, match="Incompatible dimensions"):
-        graph.model("")

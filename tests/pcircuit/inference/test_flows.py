@@ -43,15 +43,15 @@ def test_circuits_that_are_not_normalised_equal_enumeration(name, engine, rng):
     assert_equals_naive(circuit, zoo.rows_with_holes(circuit, rng, 15))
 
 
-def test_large_circuits_give_the_same_with_kept_products_or_sums(monkeypatch, rng):
+def test_large_circuits_give_the_same_in_one_block_and_in_many(monkeypatch, rng):
     circuit = zoo.random_circuit(
         rng, num_variables=400, max_units=5, nary=True
     )  # with rescale points
     assert pack(circuit).rescale.any()
     data = zoo.rows_with_holes(circuit, rng, 700)
     results = []
-    for keeps_products in (False, True):
-        monkeypatch.setattr(programs, "_keeps_products", lambda packed, keeps=keeps_products: keeps)
+    for most_kept in (10**9, -1):
+        monkeypatch.setattr(programs, "MOST_KEPT", most_kept)
         results.append(expected_flows(Circuit(circuit.vtree, circuit.regions), data))
     np.testing.assert_allclose(results[0].edges, results[1].edges, rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(results[0].inputs, results[1].inputs, rtol=1e-11, atol=1e-13)

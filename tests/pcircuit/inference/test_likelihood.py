@@ -20,7 +20,6 @@ from pcircuit import (
     node_likelihoods,
     overlap,
 )
-from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import cut_rows, upward
 from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.moments.rounding import rounding_errors
@@ -212,26 +211,6 @@ def test_any_integer_dtype_and_order_gives_the_same(engine, dtype, rng):
         before = array.copy()
         np.testing.assert_allclose(log_likelihood(circuit, array), expected, rtol=1e-12)
         np.testing.assert_array_equal(array, before)
-
-
-@pytest.mark.parametrize(
-    ("data", "error", "message"),
-    [
-        ([[0, 2]], ValueError, "holds 2 at row 0, column 1, expected a category 0..1, or -1"),
-        ([[0, 0], [-2, 0]], ValueError, "holds -2 at row 1, column 0"),
-        ([[0.0, 1.5]], ValueError, "holds 1.5 at row 0, column 1, expected whole numbers"),
-        ([[0.0, np.inf]], ValueError, "holds inf at row 0, column 1, expected whole numbers"),
-        ([[0, 1j]], TypeError, "must hold integers .* found complex128: encode it first"),
-        ([["a", "b"]], TypeError, "must hold integers"),
-        ([0, 1], ValueError, r"found \(2,\): give one row as data\[None, :\]"),
-        ([[0, 1, 0]], ValueError, r"shape \(N, 2\).* found \(1, 3\)"),
-    ],
-)
-def test_bad_evidence_gets_one_clear_error(engine, data, error, message):
-    circuit = zoo.circuits()["two_coins"]
-    for function in (log_likelihood, node_likelihoods, check_evidence):
-        with pytest.raises(error, match=message):
-            function(circuit, data)
 
 
 def test_out_of_range_beyond_the_first_chunk_is_found():

@@ -294,27 +294,40 @@ def test_impossible_evidence_names_the_first_row(monkeypatch):
             sample(circuit, given=evidence, rng=0)
 
 
-def test_errors():
-    circuit = CIRCUITS["two_coins"]
+WRONG = [
+    ({}, ValueError, "`num_samples` is missing"),
+    (
+        {"num_samples": -1},
+        ValueError,
+        "`num_samples` must be a whole number of at least 0, found -1",
+    ),
+    *(
+        (
+            {"num_samples": wrong},
+            TypeError,
+            "`num_samples` must be a whole number of at least 0, found",
+        )
+        for wrong in (2.5, "3", True, [4])
+    ),
+    (
+        {"num_samples": 4, "given": np.zeros((3, 2), dtype=int)},
+        ValueError,
+        "`num_samples` is 4 but `given` has 3 rows",
+    ),
+    ({"given": [[0, 0], [2, 0]]}, ValueError, "holds 2 at row 1, column 0"),
+    ({"given": [[0, 0, 0]]}, ValueError, "must have shape"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "message"), WRONG, ids=range(len(WRONG)))
+def test_wrong_arguments_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        sample(CIRCUITS["two_coins"], **options)
+
+
+def test_only_distributions_are_drawn_from():
     with pytest.raises(StructureError, match="`circuit` is not normalised"):
         sample(zoo.unnormalized_circuits()["dense"], 3)
-    with pytest.raises(ValueError, match="`num_samples` is missing"):
-        sample(circuit)
-    with pytest.raises(
-        ValueError, match="`num_samples` must be a whole number of at least 0, found -1"
-    ):
-        sample(circuit, -1)
-    for wrong in (2.5, "3", True, [4]):
-        with pytest.raises(
-            TypeError, match="`num_samples` must be a whole number of at least 0, found"
-        ):
-            sample(circuit, wrong)
-    with pytest.raises(ValueError, match="`num_samples` is 4 but `given` has 3 rows"):
-        sample(circuit, 4, given=np.zeros((3, 2), dtype=int))
-    with pytest.raises(ValueError, match="holds 2 at row 1, column 0"):
-        sample(circuit, given=[[0, 0], [2, 0]])
-    with pytest.raises(ValueError, match="must have shape"):
-        sample(circuit, given=[[0, 0, 0]])
 
 
 @pytest.mark.parametrize(

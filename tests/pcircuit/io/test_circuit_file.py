@@ -113,7 +113,7 @@ def test_unknown_arrays(path):
 @pytest.mark.parametrize("name", to_arrays(zoo.two_coins()))
 def test_arrays_of_other_types_and_shapes(path, name):
     array = to_arrays(zoo.irregular_csr())[name]
-    wanted = "integers" if array.dtype.kind == "i" else "floating-point numbers"
+    wanted = "integers" if array.dtype.kind == "i" else "float64"
     members = saved(path)
     other_kind = array.astype(float if wanted == "integers" else int)
     for other in (other_kind, array != 0, array[:, None], np.array(array[0])):
@@ -181,7 +181,7 @@ def put(*entries):
         (
             "parents",
             put(0, -2),
-            "the array `parents` reaches from -2 to 8, expected numbers from -1 to",
+            "`parents` must be ",
         ),
         ("parents", put(0, 2**40), "`parents` is not a post-order numbering"),
         ("parents", lambda a: a[:-1], "`parents` has 8 entries and `variables` 9"),
@@ -217,21 +217,21 @@ def put(*entries):
         (
             "num_units",
             put(0, -1),
-            "the array `num_units` reaches from -1 to 4, expected numbers from 0",
+            "`num_units` must be ",
         ),
         (
             "num_units",
             put(0, 3),
             "the array `probs` has 34 entries, but the counts of the regions ask for 37",
         ),
-        ("num_units", put(0, 2**62), "the array `num_units` reaches from 1 to 4611686018427387904"),
+        ("num_units", put(0, 2**62), "`num_units` must be "),
         (
             "num_units",
             put(0, 2**53, 1, 2**53),
             "the array `probs` has 34 entries, but the counts of the",
         ),
         ("num_units", put(3, 2**53), "the array `row_starts` has 11 entries, but the counts"),
-        ("num_units", put(3, 2**63 - 1), "the array `num_units` reaches"),
+        ("num_units", put(3, 2**63 - 1), "`num_units` must be "),
         ("num_units", lambda a: np.r_[a, 1], "the array `num_units` has 10 entries, expected 9"),
         ("num_columns", put(8, 0), "`products` must be a non-empty (P, A) array of unit indices"),
         (
@@ -247,10 +247,10 @@ def put(*entries):
         (
             "probs",
             put(0, np.nan),
-            "the array `probs` reaches from nan to nan, expected numbers from 0",
+            "`probs` must be ",
         ),
-        ("probs", put(0, -0.5), "the array `probs` reaches from -0.5 to"),
-        ("probs", put(0, np.inf), "the array `probs` reaches from 0.0 to inf"),
+        ("probs", put(0, -0.5), "`probs` must be "),
+        ("probs", put(0, np.inf), "`probs` must be "),
         (
             "probs",
             lambda a: a[:-1],
@@ -259,7 +259,7 @@ def put(*entries):
         (
             "products",
             put(0, -1),
-            "the array `products` reaches from -1 to 3, expected numbers from 0",
+            "`products` must be ",
         ),
         (
             "products",
@@ -267,14 +267,14 @@ def put(*entries):
             "region 3 with scope [0, 4]: `products` asks for unit 4 of child region 1",
         ),
         ("products", lambda a: a[:-1], "the array `products` has 35 entries, but the counts"),
-        ("weights", put(0, np.nan), "the array `weights` reaches from nan to nan"),
-        ("weights", put(0, -1e-300), "the array `weights` reaches from -1e-300 to 1.0"),
+        ("weights", put(0, np.nan), "`weights` must be "),
+        ("weights", put(0, -1e-300), "`weights` must be "),
         (
             "weights",
             lambda a: np.r_[a, 0.0],
             "the array `weights` has 24 entries, but the counts of the regions",
         ),
-        ("columns", put(0, -1), "the array `columns` reaches from -1 to 5"),
+        ("columns", put(0, -1), "`columns` must be "),
         ("columns", put(0, 4, 1, 0), "the array `columns` must ascend within each row"),
         ("columns", put(1, 0), "the array `columns` must ascend within each row"),
         ("columns", put(1, 5), "`weights` is not a well-formed sparse array: indices must be <"),

@@ -116,13 +116,3 @@ def test_products_between_the_factors_and_their_region_are_added(seed):
     np.testing.assert_allclose(
         np.exp(naive.log_likelihood(circuit, naive.states(circuit))), expected, rtol=1e-12
     )
-
-
-def chain(V, copies):
-    """A graph of V variables in a chain, with so many units over each part of it, and its root."""
-    graph = Graph()
-    below = [graph.add_input(f"0.{k}", 0, np.array([0.5, 0.5])) for k in range(copies)]
-    for v in range(1, V):
-        coin = graph.add_input(f"coin {v}", v, np.array([0.5, 0.5]))
-        below = [graph.add_product(f"{v}.{k}", (coin, unit)) for k, unit in enumerate(below)]
-    return graph, graph.add_sum("root", below, [1 / copies] * copies)

@@ -35,15 +35,14 @@ def assert_flows(circuit, data, weights):
     assert flows.total_weight == weights.sum()
 
 
-@pytest.mark.parametrize("kept", ["sums", "products", 0, 20_000])
+@pytest.mark.parametrize("block_bytes", [None, 0, 20_000])
 @pytest.mark.parametrize("name", CIRCUITS)
-def test_flows_are_right_whatever_was_rescaled(name, kept, monkeypatch, rng):
+def test_flows_are_right_whatever_was_rescaled(name, block_bytes, monkeypatch, rng):
     """Also in blocks of so many bytes, of one region at least."""
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
-    monkeypatch.setattr(programs, "_keeps_products", lambda parts: kept == "products")
-    if isinstance(kept, int):
+    if block_bytes is not None:
         monkeypatch.setattr(programs, "MOST_KEPT", -1)
-        monkeypatch.setattr(programs, "BLOCK_BYTES", kept)
+        monkeypatch.setattr(programs, "BLOCK_BYTES", block_bytes)
     circuit = Circuit(CIRCUITS[name].vtree, CIRCUITS[name].regions)  # no program is kept
     data, weights = rows(circuit, rng), rng.uniform(0.5, 2.0, 24)
     weights[[3, 9]] = 0.0
@@ -62,10 +61,8 @@ def test_the_numpy_text_too(name, monkeypatch, rng):
 @pytest.mark.parametrize("C", [1, 2, 3, 5])
 @pytest.mark.parametrize("P", [1, 3, 4, 5, 8, 9])
 @pytest.mark.parametrize("one_to_one", [False, True])
-@pytest.mark.parametrize("keeps_products", [False, True])
-def test_leaves_and_children_of_all_widths(C, P, one_to_one, keeps_products, monkeypatch, rng):
+def test_leaves_and_children_of_all_widths(C, P, one_to_one, monkeypatch, rng):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
-    monkeypatch.setattr(programs, "_keeps_products", lambda parts: keeps_products)
     K = P if one_to_one else max(1, P // 2)
     inner = InnerRegion(np.zeros((1, 2), dtype=int), np.ones((K, 1)))
     products = np.stack([rng.permutation(P), np.arange(P) % K], axis=1)

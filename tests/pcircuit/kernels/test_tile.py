@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import zoo
 
-from pcircuit.kernels.operations import TILE_ROWS
 from pcircuit.kernels.packing import pack
 from pcircuit.kernels.programs import evaluation
 from pcircuit.kernels.tile import drop_work, free_work, groups, new_work
@@ -25,7 +24,7 @@ def loaded(data, start, stop):
     """The codes of some rows, variable by variable."""
     circuit = COLUMNS[data.shape[1]]
     packed = pack(circuit)
-    work = new_work(circuit, packed, evaluation(packed), np.inf)
+    work = new_work(circuit, packed, evaluation(packed))
     work.load(circuit, data, start, stop)
     codes = np.concatenate(list(work.codes[:, :, : work.step]), axis=1)
     return codes[: data.shape[1], : stop - start]
@@ -59,15 +58,6 @@ def test_wrong_entries_are_found_inside_the_rows_and_only_there(dtype, row, colu
         data[row] = right[row]
 
 
-def test_where_memory_is_short_half_a_tile_is_worked_on():
-    circuit = COLUMNS[2]
-    packed = pack(circuit)
-    program = evaluation(packed)
-    bytes_of_a_tile = 8 * program.units * TILE_ROWS
-    assert new_work(circuit, packed, program, bytes_of_a_tile).step == TILE_ROWS
-    assert new_work(circuit, packed, program, bytes_of_a_tile - 1).step == TILE_ROWS // 2
-
-
 def test_work_spaces_are_used_again_by_their_program_until_they_are_dropped():
     circuit = zoo.circuits()["nary"]
     packed, free = pack(circuit), free_work(circuit, "unit_work")
@@ -76,7 +66,7 @@ def test_work_spaces_are_used_again_by_their_program_until_they_are_dropped():
     assert program is evaluation(pack(circuit))
 
     def used(program):
-        found = list(groups(circuit, packed, program, data, (0, 1), free, np.inf))
+        found = list(groups(circuit, packed, program, data, (0, 1), free))
         return found[0][0]
 
     first = used(program)

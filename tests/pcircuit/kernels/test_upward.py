@@ -20,7 +20,7 @@ from pcircuit import (
     mean_node_likelihoods,
     node_likelihoods,
 )
-from pcircuit.inference.likelihood import STACK_BYTES, upward
+from pcircuit.inference.likelihood import upward
 from pcircuit.kernels.packing import pack
 from pcircuit.kernels.programs import evaluation
 from pcircuit.kernels.tile import new_work
@@ -63,7 +63,7 @@ def test_the_kernel_and_the_numpy_text_find_the_same_suspects(name, rng):
         return
     data = rows(circuit, rng)
     packed = pack(circuit)
-    work = new_work(circuit, packed, evaluation(packed), STACK_BYTES)
+    work = new_work(circuit, packed, evaluation(packed))
     work.load(circuit, data, 0, len(data))
     roots, powers, found = work.run(packed, len(data))
     shown, _, exponents, suspect = upward(circuit, data)

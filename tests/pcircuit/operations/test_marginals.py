@@ -71,32 +71,29 @@ def test_long_chains():
         assert_close(log_likelihood(marginal, rows[:, keep]), log_likelihood(circuit, rows))
 
 
-def test_errors():
-    circuit = ALL["hclt_like"]
-    with pytest.raises(
-        ValueError, match=r"`variables` .* or `keep` must be given, one of the two, found neither"
-    ):
-        marginalize(circuit)
-    with pytest.raises(ValueError, match="found both"):
-        marginalize(circuit, [0], keep=[1])
-    with pytest.raises(ValueError, match="`variables` leaves no variable"):
-        marginalize(circuit, range(6))
-    with pytest.raises(ValueError, match="`keep` leaves no variable"):
-        marginalize(circuit, keep=[])
-    expected = r"must be a sequence of different variables out of 0\.\.5, found "
-    for unknown in (6, -1):
-        with pytest.raises(ValueError, match=f"`keep` {expected}{unknown} at position 1"):
-            marginalize(circuit, keep=[0, unknown])
-    with pytest.raises(ValueError, match=rf"`variables` {expected}\[2, 3, 2\]"):
-        marginalize(circuit, [2, 3, 2])
-    for mask in ([True, False], np.arange(6) > 2):
-        with pytest.raises(TypeError, match=f"`keep` {expected}.*mask"):
-            marginalize(circuit, keep=mask)
-    for wrong in ([0.0], ["0"], np.array([1.5]), [None], 3):
-        with pytest.raises(TypeError, match=f"`variables` {expected}"):
-            marginalize(circuit, wrong)
-    with pytest.raises(TypeError, match=rf"`variables` {expected}\{{0: 1\}}"):
-        marginalize(circuit, {0: 1})
+CHOICE = r"must be a sequence of different variables out of 0\.\.5, found "
+WRONG = [
+    ({}, ValueError, r"`variables` .* or `keep` must be given, one of the two, found neither"),
+    ({"variables": [0], "keep": [1]}, ValueError, "found both"),
+    ({"variables": range(6)}, ValueError, "`variables` leaves no variable"),
+    ({"keep": []}, ValueError, "`keep` leaves no variable"),
+    ({"keep": [0, 6]}, ValueError, f"`keep` {CHOICE}6 at position 1"),
+    ({"keep": [0, -1]}, ValueError, f"`keep` {CHOICE}-1 at position 1"),
+    ({"variables": [2, 3, 2]}, ValueError, rf"`variables` {CHOICE}\[2, 3, 2\]"),
+    ({"keep": [True, False]}, TypeError, f"`keep` {CHOICE}.*mask"),
+    ({"keep": np.arange(6) > 2}, TypeError, f"`keep` {CHOICE}.*mask"),
+    *(
+        ({"variables": wrong}, TypeError, f"`variables` {CHOICE}")
+        for wrong in ([0.0], ["0"], np.array([1.5]), [None], 3)
+    ),
+    ({"variables": {0: 1}}, TypeError, rf"`variables` {CHOICE}\{{0: 1\}}"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "message"), WRONG, ids=range(len(WRONG)))
+def test_wrong_choices_of_variables_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        marginalize(ALL["hclt_like"], **options)
 
 
 ZOO = zoo.circuits()

@@ -168,21 +168,6 @@ def test_logarithm_near_one():
 # -- multiply --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_product_by_enumeration(name):
-    a = ALL[name]
-    b = companion(a, 3)
-    states = naive.states(a)
-    value = {id(c): naive.likelihood(c, states) for c in (a, b)}
-    for left, right in ((a, a), (a, b), (b, a)):
-        product = multiply(left, right)
-        assert product.vtree == a.vtree
-        assert_close(naive.likelihood(product, states), value[id(left)] * value[id(right)])
-    assert_close(
-        naive.likelihood(multiply(multiply(a, b), a), states), value[id(a)] ** 2 * value[id(b)]
-    )
-
-
 @given(zoo.circuit_strategy(), st.integers(0, 2**32 - 1), st.booleans())
 def test_product_and_overlap_agree(a, seed, zeros):
     b, c = companion(a, seed, zeros=zeros), companion(a, seed + 1)
