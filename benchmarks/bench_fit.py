@@ -35,7 +35,7 @@ STAGES = {
     "facts": ["hld.detector.learning.table_facts"],
     "EM": ["pcircuit.fit_em"],
     "reference": ["hld.references.rows.row_reference"],
-    "metrics": ["hld.testing.calibration.build_metric"],
+    "metrics": ["hld.testing.goodness_of_fit.build_metric"],
     "laws": ["hld.laws.auto.limit_laws"],
     "joint law": ["hld.laws.auto.combined"],
     "draws": ["hld.laws.auto.settle"],

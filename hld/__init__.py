@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # read by editors and type checkers, and at the first use of 
     )
     from hld.tables.schemas.quality import DataQuality as DataQuality
     from hld.tables.schemas.schema import ColumnSchema as ColumnSchema, TableSchema as TableSchema
-    from hld.testing.sequential.monitor import Monitor as Monitor, MonitorResult as MonitorResult
+    from hld.testing.sequential import Monitor as Monitor, MonitorResult as MonitorResult
     from hld.testing.summaries.of_tables import arrow_summarizer as arrow_summarizer
     from hld.testing.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest

@@ -25,7 +25,7 @@ from hld.detector.detector import HLDDetector
 from hld.laws.auto import AutoNull
 from hld.laws.joint import JointNull
 from hld.laws.limit_law import LimitLaw
-from hld.testing.sequential import monitor as monitor_file
+from hld.testing import sequential as monitor_file
 from pcircuit.io import archive, circuit_file
 from pcircuit.io.circuit_file import from_arrays, to_arrays
 from pcircuit.moments.means import unit_means

@@ -18,7 +18,7 @@ READERS = (
     "pcircuit/kernels/engine.py",
     "hld/tables/files/",
     "hld/apps/command/",
-    "hld/testing/sequential/",
+    "hld/testing/sequential.py",
     "hld/laws/",
     "hld/references/kept_rows.py",
     "hld/features/linear_maps.py",

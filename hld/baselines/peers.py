@@ -38,6 +38,7 @@ K, S and Krishnan (2026), appendix, "Baselines".
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,21 +77,14 @@ def dropout_moments(
     rate = check_number(rate, "rate", least=0, below=1)
     data = check_evidence(circuit, data)
     width = max(region.num_nodes for region in circuit.regions)
-    rows = max(1, CHUNK_VALUES // width**2)
-    log_mean, log_spread = np.empty(len(data)), np.empty(len(data))
-    for start in range(0, len(data), rows):
-        part = slice(start, start + rows)
-        log_mean[part], log_spread[part] = _upward(circuit, data[part], rate)
-    return log_mean, log_spread
+    blocks = np.array_split(data, 1 + len(data) * width**2 // CHUNK_VALUES)
+    found = np.concatenate([_upward(circuit, block, rate) for block in blocks], axis=1)
+    return found[0], found[1]
 
 
-def _upward(
-    circuit: pcircuit.Circuit, data: np.ndarray, rate: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """ln E and ln(1 + C) of the root for a chunk of rows, each (N,)."""
-    waiting: list[Any] = [None] * len(
-        circuit.regions
-    )  # of finished regions: (N, K) ln E, (N, K) ln(1 + C)
+def _upward(circuit: pcircuit.Circuit, data: np.ndarray, rate: float) -> np.ndarray:
+    """(2, N) ln E and ln(1 + C) of the root for a block of rows."""
+    waiting: dict[int, Any] = {}  # of finished regions: (N, K) ln E, (N, K) ln(1 + C)
     for r, region in enumerate(circuit.regions):
         if region.is_input:
             log_values = _inputs(region, data[:, region.variable])
@@ -99,16 +93,13 @@ def _upward(
         log_products, spreads = 0.0, 0.0
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             units = region.products[:, a]
-            log_child, child_spread = waiting[c]
-            waiting[c] = None
-            log_products, spreads = (
-                log_products + log_child[:, units],
-                spreads + child_spread[:, units],
-            )
+            log_child, child_spread = waiting.pop(c)
+            log_products = log_products + log_child[:, units]
+            spreads = spreads + child_spread[:, units]
         cut = 0.0 if r == len(circuit.regions) - 1 else rate / (1 - rate)
         waiting[r] = _sums(region.dense_weights(), log_products, spreads, cut)
-    log_root, spread = waiting[-1]
-    return log_root[:, 0], spread[:, 0]
+    log_root, spread = waiting[len(circuit.regions) - 1]
+    return np.stack([log_root[:, 0], spread[:, 0]])
 
 
 def _inputs(region: pcircuit.InputRegion, column: np.ndarray) -> np.ndarray:
@@ -129,9 +120,8 @@ def _sums(
         log_sums = logsumexp(terms, axis=2)
         # ln(C + cut (1 + C)), with C = exp(spread) - 1
         grown = spreads + np.log(cut - np.expm1(-spreads))
-        shares = (
-            terms - np.maximum(log_sums, np.finfo(float).min)[:, :, None]
-        )  # ln responsibilities
+        # ln responsibilities
+        shares = terms - np.maximum(log_sums, np.finfo(float).min)[:, :, None]
         return log_sums, np.logaddexp(0.0, logsumexp(2 * shares + grown[:, None, :], axis=2))
 
 
@@ -389,13 +379,8 @@ def root_likelihood_test(
     >>> test(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-    return BaselineTest(
-        circuit,
-        lambda rows: pcircuit.log_likelihood(circuit, rows),
-        _distance_of_means,
-        num_resamples,
-        rng,
-    )
+    summary = partial(pcircuit.log_likelihood, circuit)
+    return BaselineTest(circuit, summary, _distance_of_means, num_resamples, rng)
 
 
 def typicality_test(
@@ -427,19 +412,16 @@ def typicality_test(
     """
     check_distribution(circuit)
     rng = check_generator(rng)
+    summary = partial(pcircuit.log_likelihood, circuit)
     if entropy is not None:
         entropy = check_number(entropy, "entropy")
     else:
-        entropy = -float(
-            pcircuit.log_likelihood(circuit, pcircuit.sample(circuit, ENTROPY_ROWS, rng=rng)).mean()
-        )
-    return BaselineTest(
-        circuit,
-        lambda rows: pcircuit.log_likelihood(circuit, rows),
-        lambda _, batch: abs(_mean_of(batch) + entropy),
-        num_resamples,
-        rng,
-    )
+        entropy = -float(summary(pcircuit.sample(circuit, ENTROPY_ROWS, rng=rng)).mean())
+
+    def statistic(_: np.ndarray, batch: np.ndarray) -> float:
+        return abs(_mean_of(batch) + entropy)
+
+    return BaselineTest(circuit, summary, statistic, num_resamples, rng)
 
 
 def dropout_test(
@@ -473,14 +455,10 @@ def dropout_test(
     >>> dropout_test(circuit, num_resamples=99, rng=0)(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-
-    def summary(rows: np.ndarray) -> np.ndarray:
-        return dropout_scores(circuit, rows, rate=rate, score=score)
-
     check_distribution(circuit)
-    summary(
-        np.zeros((0, circuit.num_variables), np.int64)
-    )  # refuses wrong options now, not at the first batch
+    summary = partial(dropout_scores, circuit, rate=rate, score=score)
+    # refuses wrong options now, not at the first batch
+    summary(np.zeros((0, circuit.num_variables), np.int64))
     return BaselineTest(circuit, summary, _distance_of_means, num_resamples, rng)
 
 
@@ -526,7 +504,5 @@ def mmd_test(
             )
         return rows
 
-    def statistic(first: np.ndarray, second: np.ndarray) -> float:
-        return mmd_squared(first, second, bandwidth)
-
+    statistic = partial(mmd_squared, bandwidth=bandwidth)
     return BaselineTest(circuit, summary, statistic, num_resamples, rng)

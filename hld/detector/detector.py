@@ -244,7 +244,7 @@ class HLDDetector(Estimator):
         order : "time", optional
             The rows are in order of time, without gaps, and resemble their neighbours: batches of successive rows are
             compared with stretches of the later half, and the earlier half is learned from.  A warning names gaps that
-            a column of dates shows, or dates that are not in order (`hld.testing.variation.clock`).
+            a column of dates shows, or dates that are not in order (`hld.testing.variation.dividing`).
         progress : bool
             Show each step and a bar of the epochs on standard error, if that is a terminal.
         learner : callable, optional

@@ -42,8 +42,7 @@ from hld.references.rows import FROM_ROWS
 from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.schema import TableSchema
 from hld.tables.values import ValueTables, is_binned
-from hld.testing.calibration import Calibration, Settings, refuse_scale
-from hld.testing.goodness_of_fit import HLDTest
+from hld.testing.goodness_of_fit import Calibration, HLDTest, Settings, refuse_scale
 from pcircuit.circuit import check_distribution
 from pcircuit.inference.densities import bounded
 from pcircuit.io.archive import (

@@ -1,7 +1,7 @@
 """What `HLDDetector.fit` computes, in the order in which it is computed.
 
     table -> columns                   `hld.tables.cells`              read once
-          -> rows to learn from, kept  `variation.clock`        nothing below sees the kept ones but the test
+          -> rows to learn from, kept  `variation.dividing`            nothing below sees the kept ones but the test
           -> schema, encoder           `schemas.learn_schema`      from the rows to learn from
           -> tree, start values, EM    `pcircuit`                      from the same rows
           -> test, judge               `hld.testing`                   against the kept rows

@@ -42,8 +42,8 @@ from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
 from hld.testing.goodness_of_fit import HLDTest
-from hld.testing.summaries.summary import BatchSummary, check_summary
-from hld.testing.summaries.summing import check_possible, detector_fingerprint, pooled_by_spread
+from hld.testing.summaries.summary import BatchSummary, check_summary, detector_fingerprint
+from hld.testing.summaries.summing import check_possible, pooled_by_spread
 from hld.testing.verdict import LEAST_PVALUE
 from pcircuit.arguments import check_fraction, check_generator, check_whole_number
 from pcircuit.evidence import checked, is_missing

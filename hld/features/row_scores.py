@@ -1,7 +1,7 @@
 r"""What a stream is watched by: F numbers of a row, each ranked among the same number of the reference rows.
 
 A martingale of ranks keeps its level whatever the numbers are, if they were chosen without the reference rows
-(`sequential.races`).  So they are chosen to see every kind of shift, from the rows that the circuit learned from:
+(`hld.testing.sequential`).  So they are chosen to see every kind of shift, from the rows that the circuit learned from:
 
 * columns       the category of each column, also missing, and below or above all that learning showed: in their order
                 where they ascend, else the frequent ones first, so that rare ones are together at one end
@@ -163,37 +163,33 @@ class RowScores:
         odd = names_of_array(arrays)
         sizes = np.array(circuit.num_categories) + 3
         V, total = circuit.num_variables, int(sizes.sum())
-        P, U, D = (len(np.atleast_1d(arrays[name])) for name in ("pairs", "units", "directions"))
-        F = V + (P + V + 1) * (P > 0) + U + D + len(odd)
-        shapes = {
-            "places": ((total,), np.int32),
-            "cells": ((total,), np.uint8),
-            "pairs": ((P, 2), np.int64),
-            "information": ((P, CELLS**2), np.float64),
-            "units": ((U,), np.int64),
-            "scale": ((2, U), np.float64),
-            "directions": ((D, U), np.float64),
-            "edges": ((F, BINS - 1), np.float32),
-        }
-        found = {name: finite_array(arrays, name, *form) for name, form in shapes.items()}
-        places, pairs, units = found["places"], found["pairs"], found["units"]
+        places = finite_array(arrays, "places", (total,), np.int32)
+        cells = finite_array(arrays, "cells", (total,), np.uint8)
+        pairs = finite_array(arrays, "pairs", (None, 2), np.int64)
+        information = finite_array(arrays, "information", (len(pairs), CELLS**2))
+        units = finite_array(arrays, "units", (None,), np.int64)
+        scale = finite_array(arrays, "scale", (2, len(units)))
+        directions = finite_array(arrays, "directions", (None, len(units)))
+        of_pairs = len(pairs) + V + 1 if len(pairs) else 0
+        F = V + of_pairs + len(units) + len(directions) + len(odd)
+        edges = finite_array(arrays, "edges", (F, BINS - 1), np.float32)
+        edges = np.where(edges > NEVER, edges, np.float32(np.inf))
         ends = np.cumsum(sizes)[:-1]
-        edges = np.where(found["edges"] > NEVER, found["edges"], np.float32(np.inf))
         whole = (
             np.array_equal(np.sort(one), np.arange(len(one))) for one in np.split(places, ends)
         )
         fits = [
             *whole,
-            found["cells"].max(initial=0) < CELLS,
+            cells.max(initial=0) < CELLS,
             (pairs >= 0).all() and (pairs < V).all(),
             (units >= 0).all() and (units < circuit.num_units).all(),
-            (np.abs(found["directions"]) <= 1 + 1e-6).all(),
-            (np.abs(found["information"]) <= MOST_INFORMATION).all(),
+            (np.abs(directions) <= 1 + 1e-6).all(),
+            (np.abs(information) <= MOST_INFORMATION).all(),
             (edges[:, 1:] >= edges[:, :-1]).all(),
         ]
         if not all(fits):
             raise ValueError("what streams are watched by does not fit the circuit")
-        return cls(circuit, **(found | {"edges": edges}), odd=odd)
+        return cls(circuit, places, cells, pairs, information, units, scale, directions, edges, odd)
 
 
 ARRAYS = ("places", "cells", "pairs", "information", "units", "scale", "directions", "edges")
@@ -260,12 +256,7 @@ def watched_rows(
         [*map(_information, flat[:, pairs[:, 0]].T, flat[:, pairs[:, 1]].T)] or [np.zeros(CELLS**2)]
     )[: len(pairs)]
     units = pcircuit.select_nodes(circuit)
-    units = units[
-        np.unique(np.linspace(0, len(units) - 1, min(len(units), MOST_UNITS)).astype(int))
-    ]
-    examples = learned[
-        np.unique(np.linspace(0, len(learned) - 1, min(len(learned), MOST_EXAMPLES)).astype(int))
-    ]
+    units, examples = _spread(units, MOST_UNITS), _spread(learned, MOST_EXAMPLES)
     likelihoods = pcircuit.node_likelihoods(circuit, examples, nodes=units)
     mean, std = likelihoods.mean(axis=0), likelihoods.std(axis=0)
     scale = np.divide(1.0, std, out=np.zeros(len(std)), where=std > 1e-9 * mean)
@@ -295,6 +286,11 @@ def _blocks(codes: np.ndarray, marks: np.ndarray | None, size: int) -> Iterator[
     for start in range(0, len(codes), size):
         some = slice(start, start + size)
         yield codes[some], None if marks is None else marks[some]
+
+
+def _spread(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of some rows, at equal distances."""
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)]
 
 
 def entries(codes: np.ndarray, marks: np.ndarray | None, sizes: np.ndarray) -> np.ndarray:
@@ -345,9 +341,9 @@ def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 def counted(bins: np.ndarray) -> np.ndarray:
     """(F, BINS) how many rows are in each bin; shapes bins (N, F)."""
-    if not len(bins):
-        return np.zeros((bins.shape[1], BINS), np.int64)
-    return np.stack([np.bincount(column, minlength=BINS) for column in bins.T]).astype(np.int64)
+    F = bins.shape[1]
+    places = bins + BINS * np.arange(F)
+    return np.bincount(places.ravel(), minlength=F * BINS).reshape(F, BINS)
 
 
 def log_or_never(likelihoods: np.ndarray) -> np.ndarray:

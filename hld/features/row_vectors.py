@@ -14,9 +14,9 @@ distribution follows the circuit as well.  So a test of completed rows keeps its
 the holes; it loses power, since drawn values cannot show a shift.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -50,10 +50,15 @@ class RowVectors:
     @property
     def bounds(self) -> np.ndarray:
         """(size,) what no number of a row exceeds in absolute value: likelihoods, and scores times factors."""
-        likelihoods = np.ones(len(self.nodes))
-        return (
-            likelihoods if self.features is None else np.append(likelihoods, self.features.bounds)
-        )
+        return self._with(np.ones(len(self.nodes)), lambda features: features.bounds)
+
+    def _with(
+        self, likelihoods: np.ndarray, more: Callable[[ScoreFeatures], np.ndarray]
+    ) -> np.ndarray:
+        """(size,) numbers of the nodes, and those of the features if there are any."""
+        if self.features is None:
+            return likelihoods
+        return np.append(likelihoods, more(self.features))
 
     @cached_property
     def ranges(self) -> np.ndarray:
@@ -62,8 +67,7 @@ class RowVectors:
         for r, region in enumerate(self.circuit.regions):
             if region.is_input and region.num_categories:
                 largest[self.circuit.nodes.region == r] = np.ptp(region.probs, axis=1)
-        ranges = largest[self.nodes]
-        return ranges if self.features is None else np.append(ranges, 2 * self.features.bounds)
+        return self._with(largest[self.nodes], lambda features: 2 * features.bounds)
 
     def rows(self, data: np.ndarray) -> np.ndarray:
         """(n, size) vectors of rows (n, V)."""
@@ -81,10 +85,9 @@ class RowVectors:
     def mean(self, data: np.ndarray) -> np.ndarray:
         """(size,) their mean over the rows, in two passes."""
         likelihoods = pcircuit.mean_node_likelihoods(self.circuit, data, nodes=self.nodes)
-        if self.features is None:
-            return likelihoods
-        return np.append(
-            likelihoods, self.features.of_scores(pcircuit.mean_score(self.circuit, data))
+        return self._with(
+            likelihoods,
+            lambda features: features.of_scores(pcircuit.mean_score(self.circuit, data)),
         )
 
     def sums(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -102,18 +105,16 @@ class RowVectors:
                 counts += shown.sum(axis=0)
             return sums, counts
         whole = np.logical_and.reduce([column >= 0 for column in data.T])
-        if whole.all():
-            return self.mean(data) * len(data), np.full(self.size, len(data))
         missing = np.array(self._closed.num_categories) - 1
         dtype = np.promote_types(data.dtype, np.min_scalar_type(-1 - missing.max()))
         filled = np.where(data < 0, missing.astype(dtype), data)
         sums = pcircuit.mean_node_likelihoods(self._closed, filled, nodes=self.nodes) * len(data)
         seen = self.seen_regions(data[~whole])
         counts = np.array([np.count_nonzero(one) for one in seen]) + np.count_nonzero(whole)
-        if self.features is not None:
-            flows = pcircuit.expected_flows(self.circuit, data[whole])
-            own = self.features.of_scores(score_of_flows(self.circuit, flows))
-            sums = np.append(sums, own)
+        flows = partial(pcircuit.expected_flows, self.circuit, data[whole])
+        sums = self._with(
+            sums, lambda features: features.of_scores(score_of_flows(self.circuit, flows()))
+        )
         return sums, counts[self.regions]
 
     @cached_property
@@ -154,18 +155,14 @@ class RowVectors:
         """(size,) errors that rounding can make in differences from a mean over so many rows."""
         eps, m = float(np.finfo(np.float64).eps), len(self.nodes)
         errors = (rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
-        if self.features is None:
-            return errors
-        return np.append(
-            errors, (circuit_depth(self.circuit) + num_rows) * eps * largest_factors(self.features)
-        )
+        depth = circuit_depth(self.circuit) + num_rows
+        return self._with(errors, lambda features: depth * eps * largest_factors(features))
 
     def magnitudes(self, mean: np.ndarray) -> np.ndarray:
         """(size,) numbers whose roundings are those of means: a feature is a difference of flows times a factor."""
-        if self.features is None:
-            return mean
-        return np.append(
-            mean[: len(self.nodes)], circuit_depth(self.circuit) * largest_factors(self.features)
+        depth = circuit_depth(self.circuit)
+        return self._with(
+            mean[: len(self.nodes)], lambda features: depth * largest_factors(features)
         )
 
 

@@ -81,8 +81,6 @@ from hld.gchi2.saddle_contour import SMALLEST, Tail, tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
 from pcircuit.arguments import check_numbers
 
-__all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]
-
 
 def sf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     r"""Survival function :math:`P(Q \ge q)` of :math:`Q = \sum_j \lambda_j \chi^2_1`.
@@ -119,8 +117,7 @@ def sf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     >>> f"{sf(31.0358, [0.6, 0.3, 0.1]):.6e}"
     '9.999580e-13'
     """
-    spectrum = prepare(weights)
-    return _each(lambda value: _tail(value, spectrum).above, q, "q")
+    return _of_tails(q, weights, lambda tail: tail.above)
 
 
 def logsf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -148,8 +145,7 @@ def logsf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     >>> round(logsf(20_000.0, [0.6, 0.3, 0.1]), 6)
     -16671.661892
     """
-    spectrum = prepare(weights)
-    return _each(lambda value: _tail(value, spectrum).log_of(True), q, "q")
+    return _of_tails(q, weights, lambda tail: tail.log_of(True))
 
 
 def sf_with_error(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -182,8 +178,7 @@ def sf_with_error(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     >>> error < 1e-13 * probability
     True
     """
-    spectrum = prepare(weights)
-    pair = _each(lambda value: _upper_with_error(_tail(value, spectrum)), q, "q")
+    pair = _of_tails(q, weights, _upper_with_error)
     return pair if isinstance(pair, tuple) else (pair[..., 0], pair[..., 1])
 
 
@@ -214,8 +209,7 @@ def cdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     >>> cdf([1.0, 7.0, 20.0], [6.0, 3.0, 1.0]).round(4).tolist()
     [0.0542, 0.4936, 0.876]
     """
-    spectrum = prepare(weights)
-    return _each(lambda value: _tail(value, spectrum).below, q, "q")
+    return _of_tails(q, weights, lambda tail: tail.below)
 
 
 def isf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -280,6 +274,12 @@ def ppf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     """
     spectrum = prepare(weights)
     return _each(lambda value: _quantile(value, spectrum, is_upper=False), p, "p")
+
+
+def _of_tails(q: Any, weights: Any, value: Callable[[Tail], Any]) -> Any:
+    """A value of the tail at q, a number or an array of numbers."""
+    spectrum = prepare(weights)
+    return _each(lambda one: value(_tail(one, spectrum)), q, "q")
 
 
 def _each(function: Callable[..., Any], values: Any, name: str) -> Any:

@@ -116,12 +116,8 @@ class AutoNull(Null):
         kind = TAILS[scalars["tails"]["kind"]]
         small = under_prefix("tails.", arrays)
         tails = kind.from_parts(scalars["tails"], small, context, large.laws)
-        switch = scalars["switch"]
-        return cls(
-            tails,
-            large,
-            None if switch is None else check_whole_number(switch, "switch", 1),
-        )
+        switch = check_whole_number(scalars["switch"], "switch", 1, none="draws at every size")
+        return cls(tails, large, switch)
 
 
 def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> AutoNull:
@@ -151,9 +147,9 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
         return AutoNull(
             StagedTails(laws, stays, metrics, options.num_resamples, options.seed), large, switch
         )
-    single = scores_of(
-        laws, rows.single_distances(metrics), 1
-    )  # what does not stay is a reference of rows
+    n = len(rows.table)  # what does not stay is a reference of rows
+    # the distance of a fresh row is divided by sqrt(1 + 1 / n), and compared with (n + 1) / (n - 1) times those of rows
+    single = scores_of(laws, rows.squared(metrics) * (n * (n + 1) / (n - 1) ** 2), 1)
     kept = {T: scores for T, scores in drawn.items() if switch >= T}
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
 

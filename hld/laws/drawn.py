@@ -54,7 +54,7 @@ from hld.laws.limit_law import LimitLaw
 from hld.laws.null import PValue
 from hld.laws.ranks.monte_carlo import drawn_tail, monte_carlo_error, read_tail
 from pcircuit.arguments import check_whole_number
-from pcircuit.io.archive import under_prefix, with_prefix
+from pcircuit.io.archive import finite_array, under_prefix, with_prefix
 
 if TYPE_CHECKING:
     from hld.laws.ranks.monte_carlo import DrawnTail
@@ -87,12 +87,12 @@ class TableTails:
 
     def pvalue(self, scores: np.ndarray, T: int) -> PValue:
         """p-values of scores (q,) or (q + 1,), in the order of the tails."""
+        around = self._around(T)
         each = np.zeros(len(scores))
-        for share, tails in self._around(T):
-            each += share * np.array(
-                [_pvalue(tail, one, T) for tail, one in zip(tails, scores, strict=True)]
-            )
-        value, B = float(each[-1]), self._around(T)[0][1][-1].num_drawn
+        for share, tails in around:
+            parts = zip(tails, scores, strict=True)
+            each += share * np.array([_pvalue(tail, one, T) for tail, one in parts])
+        value, B = float(each[-1]), around[0][1][-1].num_drawn
         resolved = max(value, min(RESOLVED / B, 0.5))  # few draws resolve nothing
         error = value * monte_carlo_error(resolved, B) / resolved if T > 1 else 0.0
         return PValue(
@@ -151,14 +151,8 @@ class TableTails:
         cls, scalars: dict[str, str], arrays: dict[str, np.ndarray], context: Any, laws: Any
     ) -> TableTails:
         """Tails that `to_parts` wrote."""
-        sizes, q = arrays["sizes"], len(context.metrics)
-        if (
-            sizes.ndim != 1
-            or sizes.dtype.kind not in "iu"
-            or not len(sizes)
-            or sizes[0] != 1
-            or (np.diff(sizes.astype(np.int64)) <= 0).any()
-        ):
+        sizes, q = finite_array(arrays, "sizes", (None,), np.int64), len(context.metrics)
+        if sizes[:1].tolist() != [1] or (np.diff(sizes) <= 0).any():
             raise ValueError("the batch sizes of the test must be ascending whole numbers from 1")
         width = 1 if q == 1 else q + 1
         return cls(

@@ -57,7 +57,7 @@ So columns that have not moved are called with probability at most a, all togeth
 these p-values can be 1 / (G + 1) however many columns there are.
 
 **Beyond the ranks.**  Where the batch is odder than all of many groups, the p-value by rank is the smaller of that and
-the one by the law of `hld.laws.exchangeable.normal_pvalue`, which is times the number of parts in the adjusted one.
+the one by the law of `hld.laws.exchangeable.normal_tail`, which is times the number of parts in the adjusted one.
 
 References: P. H. Westfall and S. S. Young (1993), Resampling-Based Multiple Testing, Wiley.
 """
@@ -68,7 +68,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.features.linear_maps import Scaled
+from hld.features.linear_maps import lengths
 from hld.gchi2.three_moments import ThreeMoments
 from hld.laws.null import PValue
 from hld.laws.ranks.confirmation import gram_norms, sample_norms, widest_tail
@@ -104,7 +104,10 @@ def exchangeable_pvalue(
     if is_odd and (len(others) >= many or beyond is not None):
         law = math.inf
         if len(others) >= many:
-            law = normal_pvalue(own, others, metrics, None if spread is None else spread())
+            rows = None if spread is None else spread()
+            parts = [own, others] if rows is None else [own, others, rows]
+            each_law = (normal_tail(*map(metric.apply, parts)) for metric in metrics)
+            law = min(1.0, len(metrics) * min(each_law))
         value = min(value, law if beyond is None else beyond(law))
     elif not is_exact:
         value -= _share_of_step(scores) / len(scores)
@@ -137,22 +140,16 @@ def leverages(mapped: np.ndarray) -> np.ndarray:
     return directions**2 @ (lengths**2 / (lengths**2 + ridge))
 
 
-def normal_pvalue(
-    own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...], spread: np.ndarray | None = None
-) -> float:
-    """The p-value of normal groups with an estimated covariance; of several metrics the smallest times their number.
+def normal_tail(own: np.ndarray, others: np.ndarray, spread: np.ndarray | None = None) -> float:
+    """P(|Z|^2 as large as that of own) among normal groups of estimated covariance, of what a metric makes of them.
 
-    Shapes: own (size,), others (G, size), spread (r, size).
+    Shapes: own (l,), others (G, l), spread (r, l).
     """
     G, center = len(others), others.mean(axis=0)
-    found = []
-    for metric in metrics:
-        squared = float(metric.squared(own - center)) / (1 + 1 / G)
-        norms = sample_norms(metric.apply(others - center))
-        if spread is not None:
-            norms = norms + gram_norms(metric.apply(spread))
-        found.append(_estimated_tail(norms, squared, G - 1))
-    return min(1.0, len(metrics) * min(found))
+    norms = sample_norms(others - center)
+    if spread is not None:
+        norms = norms + gram_norms(spread)
+    return _estimated_tail(norms, float(lengths(own - center)) / (1 + 1 / G), G - 1)
 
 
 def _estimated_tail(norms: np.ndarray, squared: float, dof: int) -> float:
@@ -170,13 +167,11 @@ def _estimated_tail(norms: np.ndarray, squared: float, dof: int) -> float:
 
 def _share_of_step(scores: np.ndarray) -> float:
     """Where the first score lies between its neighbours, from 0 at the lower one to 1 at the higher; 0 at the ends."""
-    own, others = scores[0], scores[1:]
-    above, below = others[others > own], others[others < own]
-    if (
-        not len(above) or not len(below) or len(above) + len(below) < len(others)
-    ):  # ties are no step
+    own, others = scores[0], np.sort(scores[1:])
+    k = int(np.searchsorted(others, own))
+    if not 0 < k < len(others) or others[k] == own:  # ties are no step
         return 0.0
-    return float((own - below.max()) / (above.min() - below.max()))
+    return float((own - others[k - 1]) / (others[k] - others[k - 1]))
 
 
 def _rank(scores: np.ndarray) -> float:
@@ -215,16 +210,10 @@ def ranked_parts(
     both = np.ones((2, len(parts))) if laws is None else laws
     for v in np.flatnonzero(single * N < 1.5).tolist():
         has_two = len(others) >= many and len(parts[v]) > 0
-        law = (
-            1.0
-            if not has_two
-            else normal_pvalue(
-                own[parts[v]],
-                others[:, parts[v]],
-                (Scaled("euclidean", np.ones(len(parts[v]))),),
-                None if spread is None else spread()[:, parts[v]],
-            )
-        )
+        law = 1.0
+        if has_two:
+            rows = None if spread is None else spread()[:, parts[v]]
+            law = normal_tail(own[parts[v]], others[:, parts[v]], rows)
         times = 1 + (has_two and laws is not None)
         single[v] = min(single[v], times * min(law, both[0, v]))
         if adjusted[v] * N < 1.5:

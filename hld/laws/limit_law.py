@@ -35,7 +35,7 @@ import hld.gchi2 as gchi2
 from hld.gchi2.three_moments import ThreeMoments, three_moments
 from hld.laws.joint import combined
 from hld.laws.null import Null, NullOptions, PValue
-from hld.references.reference import Covariance, Reference
+from hld.references.reference import Reference
 from pcircuit.io.archive import finite_array, saved_count, saved_number
 from pcircuit.moments.rounding import without_rounding
 
@@ -118,11 +118,8 @@ class LimitLaw(Null):
 
     def describe(self, names: tuple[str]) -> list[Any]:
         """One line."""
-        exactness = (
-            f"relative error of quantiles at most {self.quantile_error:.1g}"
-            if self.quantile_error
-            else "all there are"
-        )
+        error = f"relative error of quantiles at most {self.quantile_error:.1g}"
+        exactness = error if self.quantile_error else "all there are"
         return [
             f"  {names[0]}: generalised chi-square, {self.num_eigenvalues} eigenvalues ({exactness})"
         ]
@@ -177,13 +174,13 @@ def limit_laws(reference: Reference, metrics: tuple[Any, ...]) -> tuple[Any, ...
     return tuple(limit_law(reference.under(metric)) for metric in metrics)
 
 
-def limit_law(seen: Covariance) -> LimitLaw:
+def limit_law(seen: Any) -> LimitLaw:
     """The law of T |Z|^2 for vectors of some covariance."""
     is_small = getattr(seen, "is_small", False)
     return law_of_values(seen.eigenvalues()) if is_small else law_of_leading(seen)
 
 
-def law_of_leading(seen: Covariance) -> LimitLaw:
+def law_of_leading(seen: Any) -> LimitLaw:
     """The law of T |Z|^2 for a covariance with many eigenvalues, from leading ones and traces.
 
     The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is

@@ -20,10 +20,8 @@ import numpy as np
 from hld.laws.auto import AutoNull, auto_null, drawn_null
 from hld.laws.joint import JointNull
 from hld.laws.limit_law import LimitLaw, NormalLaw, limit_null, normal_null
-from hld.laws.null import Null, NullOptions
+from hld.laws.null import Null
 from pcircuit.arguments import check_choice
-
-__all__ = ["KINDS", "NULLS", "Context", "NamedNull", "NullOptions", "check_null_choice"]
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,15 @@ def check_verdict(statistic: float, pvalue: float) -> None:
 class Null:
     """The law of the squared distances of a batch without a shift; what has a default here is that of a plain law.
 
-    Beside these it has ``describe(names)``, lines about it for metrics of these names; ``to_parts()``, scalars with its
-    "kind" and arrays; and ``from_parts(scalars, arrays, context)``, which makes it again and raises ValueError for bad
-    ones.  Each of `laws` has E[T d^2] as `mean`, by which the margins in a file are checked.
+    Beside these it has
+
+    * ``pvalue(squared, T)``: the `PValue` of squared distances (q,) of a batch of T rows;
+    * ``threshold(alpha, T, draws)``: for a single metric the largest squared distance that is not rejected;
+    * ``describe(names)``: lines about it, for metrics of these names;
+    * ``to_parts()``: scalars, with its "kind", and arrays;
+    * ``from_parts(scalars, arrays, context)``: makes it again, and raises ValueError for bad ones.
+
+    Each of `laws` has E[T d^2] as `mean`, by which the margins in a file are checked.
     """
 
     kind = ""  # what files call it
@@ -61,10 +67,6 @@ class Null:
         """Whether drawn batches judge a batch of T rows."""
         return False
 
-    def pvalue(self, squared: np.ndarray, T: int) -> PValue:
-        """P-values of squared distances (q,) of a batch of T rows."""
-        raise NotImplementedError
-
     def of_pvalues(self, each: tuple[Any, ...], T: int) -> PValue:
         """The p-value of a batch of T rows whose metrics have these p-values under limit laws of its own."""
         return PValue(each[0], tuple(each), 0.0, "exact")
@@ -76,10 +78,6 @@ class Null:
     def level(self, alpha: float, T: int, draws: int = 0) -> float:
         """The p-value of the laws from which on a batch is not rejected; 0 where none is rejected."""
         return alpha
-
-    def threshold(self, alpha: float, T: int, draws: int = 0) -> float:
-        """Largest squared distance that is not rejected at a level, judged by that many draws; for a single metric."""
-        raise NotImplementedError
 
     def least(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, as far as this null is concerned."""

@@ -38,11 +38,6 @@ class Shown:
     pairs: np.ndarray = field(repr=False)  # of groups of nodes that the same rows show
     groups: np.ndarray = field(repr=False)
 
-    @property
-    def enough(self) -> np.ndarray:
-        """(m,) whether a node is shown by enough rows to count."""
-        return self.counts >= max(min(self.num_rows / 2, FEWEST), 1)
-
     def part(self, m: int) -> Shown:
         """What they show of the first m nodes."""
         return replace(self, means=self.means[:m], counts=self.counts[:m], groups=self.groups[:m])
@@ -80,7 +75,8 @@ def shown_by(
 
 def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:
     """(m,) g_j for a batch, and for k_j of k reference rows; 0 where a node is not shown by enough of both."""
-    enough = batch.enough & (counts >= max(min(num_rows / 2, FEWEST), 1))
+    fewest, own_fewest = (max(min(n / 2, FEWEST), 1) for n in (num_rows, batch.num_rows))
+    enough = (batch.counts >= own_fewest) & (counts >= fewest)
     spread = 1 / np.maximum(batch.counts, 1) + 1 / np.maximum(counts, 1)
     return np.where(enough, np.sqrt((1 / batch.num_rows + 1 / num_rows) / spread), 0.0)
 

@@ -1,7 +1,7 @@
 """Covariances of likelihood vectors mapped by a metric: as a matrix, or from a table of rows.
 
-Both have the methods of `hld.references.reference.Covariance`.  `through` is the rule that all references share
-for few nodes: form S, and map it.
+Both have `trace`, `trace_sq` and `eigenvalues`, which the law of a squared length needs.  `through` is the rule that
+all references share for few nodes: form S, and map it.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,6 @@ from pcircuit.moments.leading import leading_eigenpairs
 from pcircuit.moments.rounding import without_rounding
 
 MOST_FORMED = 3000  # rows or coordinates of a product of a table with itself that is formed
-FEW, MOSTLY = (
-    300,
-    0.9,
-)  # of a matrix whose rank does not matter; share of it that makes no difference
 ROUNDING = 1e-15  # of the largest variance
 FEWEST, PROBES = (
     32,
@@ -69,9 +65,7 @@ class DenseCovariance:
         if not len(matrix):
             return np.zeros(1)
         if self.is_small:
-            smaller = _without_null_space(matrix) if len(matrix) > FEW else matrix
-            values = np.linalg.eigvalsh(smaller)[::-1]
-            return without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
+            return without_rounding(np.linalg.eigvalsh(matrix)[::-1])[:k]
         values, _ = leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)
         return without_rounding(values)
 
@@ -104,7 +98,7 @@ class RowCovariance:
             return float(np.vdot(product, product))
         values, vectors = self._few
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(vectors), PROBES))
-        image = self.operator() @ (signs - vectors @ (vectors.T @ signs))
+        image = self @ (signs - vectors @ (vectors.T @ signs))
         return float(values @ values + np.vdot(image, image) / PROBES)
 
     def diagonal(self) -> np.ndarray:
@@ -115,18 +109,10 @@ class RowCovariance:
         """(l, l) sample covariance."""
         return self.table.T @ self.table / (len(self.table) - 1)
 
-    def operator(self) -> Any:
-        """S as a linear operator that never forms it."""
-        from scipy.sparse.linalg import LinearOperator
-
+    def __matmul__(self, block: np.ndarray) -> np.ndarray:
+        """S times some vectors (l, b), without S: thin factors on the left take two thirds of the time."""
         X = self.table
-
-        def times(v: np.ndarray) -> np.ndarray:
-            return ((v.T @ X.T) @ X).T / (
-                len(X) - 1
-            )  # thin factors on the left: in two thirds of the time
-
-        return LinearOperator((X.shape[1],) * 2, matvec=times, matmat=times, dtype=float)
+        return ((block.T @ X.T) @ X).T / (len(X) - 1)
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
         """All eigenvalues where it is small, or the k largest, descending; what is zero to working precision is 0.
@@ -146,18 +132,12 @@ class RowCovariance:
 
     def _leading(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The k leading eigenvalues and eigenvectors, by iteration."""
-        return leading_eigenpairs(self.operator(), self.table.shape[1], k, FINE, coarse=COARSE)
+        return leading_eigenpairs(self, self.table.shape[1], k, FINE, coarse=COARSE)
 
     def _smaller(self) -> np.ndarray:
         """X^T X / (n - 1) or X X^T / (n - 1), whichever is smaller."""
         rows, width = self.table.shape
         return self.covariance() if width <= rows else self.table @ self.table.T / (rows - 1)
-
-
-def _without_null_space(matrix: np.ndarray) -> np.ndarray:
-    """A matrix of the same eigenvalues but for zeros, if many of them are zero; else the same."""
-    factor = pivoted_factor(matrix)
-    return factor @ factor.T if len(factor) < MOSTLY * len(matrix) else matrix
 
 
 def pivoted_factor(covariance: np.ndarray) -> np.ndarray:

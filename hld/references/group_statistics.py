@@ -42,7 +42,7 @@ import numpy as np
 
 import pcircuit
 from hld.features.odd_rows import ODDNESS, array_of_names, names_of_array, odd_edges
-from pcircuit.io.archive import check_names, finite_array
+from pcircuit.io.archive import finite_array
 
 FEWEST = 10  # groups from which on a law goes beyond the ranks
 MOST_DEGREES = 4
@@ -202,11 +202,8 @@ class GroupStatistics:
         own = np.divide(v + away**2 / (k + 1), k, out=np.full_like(v, np.inf), where=k > 0)
         differs = np.abs(away) > SAME * np.maximum(np.abs(y), 1.0)
         t = np.where(differs, np.abs(away) / np.sqrt(np.maximum(among + own, 1e-300)), 0.0)
-        V, parts = self.num_columns, self.parts
-        sides = np.concatenate([np.arange(V)[:, None].repeat(2, axis=1), self.pairs])
-        whole = np.zeros(len(self.cuts), bool)
-        is_hidden = np.append(np.isin(sides, hidden).any(axis=1), whole)[parts]
-        t[:, is_hidden] = 0.0
+        pairs = self.num_columns + np.flatnonzero(np.isin(self.pairs, hidden).any(axis=1))
+        t[:, np.isin(self.parts, [*hidden, *pairs])] = 0.0
         return t
 
     def smallest_pvalue(self, T: int, num_groups: int) -> float:
@@ -222,7 +219,6 @@ class GroupStatistics:
         cls, arrays: dict[str, Any], num_categories: tuple[int, ...]
     ) -> GroupStatistics:
         """What `to_arrays` gave, for columns with so many categories; ValueError where it does not fit."""
-        check_names(arrays, {*ARRAYS, "odd"}, "the statistics of groups")
         odd = names_of_array(arrays)
         cuts = finite_array(arrays, "cuts", (len(odd), len(CUTS) + 1))
         V, C = len(num_categories), max(num_categories)

@@ -156,7 +156,9 @@ def group_reference(
     counts = np.array([len(one) for one in groups], dtype=np.int64)
     sizes = num_sizes(counts)
     means, squares = np.empty((sizes, len(groups), width)), np.zeros(width)
-    for some in _together(counts, max(1, BLOCK_VALUES // width)):
+    blocks = np.cumsum(counts) // max(1, BLOCK_VALUES // width)  # of successive groups
+    for block in np.unique(blocks):
+        some = np.flatnonzero(blocks == block)
         ordered = np.concatenate([rng.permutation(groups[g]) for g in some])
         values = np.hstack([filled_rows(vectors, rows[ordered], fill), features(ordered)])
         for g, own in zip(some, np.split(values, np.cumsum(counts[some])[:-1]), strict=True):
@@ -195,20 +197,6 @@ def filled_rows(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> np.n
     if is_missing(rows).any():
         return np.where(vectors.seen(rows), values, fill)
     return values
-
-
-def _together(counts: np.ndarray, most: int) -> list[list[int]]:
-    """Numbers of successive groups with at most so many rows together, or of one."""
-    found: list[list[int]] = []
-    total = 0
-    for g, count in enumerate(counts.tolist()):
-        if found and total + count <= most:
-            found[-1].append(g)
-            total += count
-        else:
-            found.append([g])
-            total = count
-    return found
 
 
 def split_groups(labels: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

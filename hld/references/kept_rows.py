@@ -110,9 +110,9 @@ def kept_rows(
     """What is kept of a reference's rows; None of a reference that is not made of rows."""
     if reference.num_rows is None:
         return None
-    squared = reference.squared(metrics).T  # type: ignore[attr-defined]
+    squared = reference.squared(metrics).T
     formed = len(reference.mean) <= MAX_FULL_SPECTRUM
-    holes = reference.holes  # type: ignore[attr-defined]
+    holes = reference.holes
     return KeptRows(
         reference.num_rows,
         _norms_of(laws),

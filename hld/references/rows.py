@@ -89,15 +89,6 @@ class RowReference(RowCovariance):
             self.table if n >= len(self.table) else self.table[rng.permutation(len(self.table))[:n]]
         )
 
-    def single_distances(self, metrics: tuple[Any, ...]) -> np.ndarray:
-        """(n, q) squared distances that a single fresh row is ranked among: see `hld.laws.drawn`.
-
-        Those of the centred vectors times n (n + 1) / (n - 1)^2: the distance of a fresh row is divided by
-        sqrt(1 + 1 / n) and then compared with (n + 1) / (n - 1) times those of the rows.
-        """
-        n = len(self.table)
-        return self.squared(metrics) * (n * (n + 1) / (n - 1) ** 2)
-
     def squared(self, metrics: tuple[Any, ...]) -> np.ndarray:
         """(n, q) squared lengths of the centred vectors under some metrics, kept."""
         if metrics not in self.known:

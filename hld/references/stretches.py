@@ -112,12 +112,10 @@ class StretchReference:
                 own - self.longest / 2 * v[-2] if len(v) > 1 else 0.0
             )  # at least 0, as v falls by half at most
             return float(own + grows * (1 - self.longest / T)) / T
-        low = int(place)
-        if v[low] <= 0:
+        if v[int(place)] <= 0:
             return 0.0
-        return float(
-            np.exp(np.interp(place, [low, low + 1], np.log(np.maximum(v[low : low + 2], 1e-300))))
-        )
+        logs = np.log(np.maximum(v, 1e-300))
+        return float(np.exp(np.interp(place, np.arange(len(v)), logs)))
 
     def effective_rows(self, T: int) -> float:
         """Independent rows that would vary by as much as T successive ones."""

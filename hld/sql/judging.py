@@ -9,51 +9,39 @@ p-value is twice the smaller one.  The witnesses and their parts of the level ar
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from hld.answers.evidence import Evidence
 from hld.answers.profile import Held
 from hld.answers.table_facts import evidence_of, held_of
 from hld.detector.detector import HLDDetector
 from hld.sql.tables import TableInDatabase, count
 from hld.tables.schemas.counts import KeptValues
-from hld.tables.schemas.quality import DataQuality, data_quality
+from hld.tables.schemas.quality import data_quality
 from hld.witnesses.count_law import merged_counts
 from hld.witnesses.distances import count_distances
 from hld.witnesses.effects import tolerant_pvalue
 from hld.witnesses.result import OfColumns, with_quality
-from hld.witnesses.witnesses import Witness, heard_of
+from hld.witnesses.witnesses import heard_of
 from pcircuit.arguments import check_fraction
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CountsResult(OfColumns):
     """The outcome of a test of a table in a database: `pvalues` are those of the distances of columns and of pairs."""
 
     further = ("num_queries",)
-    pvalue: float
-    reject: bool
-    alpha: float
-    num_samples: int
     metrics: tuple[str, ...]
     pvalues: tuple[float, ...]
     num_missing: int
     num_queries: int
-    evidence: Evidence | None = field(default=None, repr=False)
-    data_quality: DataQuality | None = field(default=None, repr=False)
-    witnesses: dict[str, Witness] = field(default_factory=dict, repr=False)
-    context: None = None  # no covariates, groups or stretches of time
     null: str = "counts"
     inflation: float = 1.0
     null_error: None = None
     statistic: float = 0.0
     threshold: float = 0.0
-    _after: Callable[[int], float] | None = field(default=None, repr=False)
-    _tolerance: float = field(default=0.0, repr=False)
 
 
 def judge(
@@ -144,14 +132,14 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
 
     result: CountsResult = with_quality(
         lambda level: CountsResult(
-            smallest(one.pvalue for one in laws.values()) if laws else math.inf,
-            False,
-            level,
-            T,
-            tuple(laws),
-            tuple(float(one.pvalue) for one in laws.values()),
-            int(found.report.num_missing.sum()),
-            found.num_queries,
+            pvalue=smallest(one.pvalue for one in laws.values()) if laws else math.inf,
+            reject=False,
+            alpha=level,
+            num_samples=T,
+            metrics=tuple(laws),
+            pvalues=tuple(float(one.pvalue) for one in laws.values()),
+            num_missing=int(found.report.num_missing.sum()),
+            num_queries=found.num_queries,
             _after=(lambda rows: smallest(one.after(rows) for one in laws.values()))
             if laws
             else None,

@@ -8,7 +8,7 @@ The statistic is the Hierarchical Likelihood Distance between the batch and the 
 
 in the paper's plain norm or another one (`hld.witnesses.metrics.named`), and H0 is rejected when d is larger than its
 null distribution allows (`hld.laws.named`).  Everything that does not depend on the batch is computed once, when the
-test is built (`hld.testing.calibration`); no reference data are needed.  A call looks up one tail probability of the
+test is built, and kept in a `Calibration`; no reference data are needed.  A call looks up one tail probability of the
 batch.
 In a lecture, with the limit law T d^2 ~ sum_i lambda_i Z_i^2 by simulation:
 
@@ -28,7 +28,7 @@ True
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -38,23 +38,34 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.answers.column_shifts import percent
 from hld.answers.words import least_text
+from hld.features.linear_maps import LinearMap
 from hld.features.row_vectors import RowVectors, check_rows, complete
-from hld.features.score_features import score_features
+from hld.features.score_features import ScoreFeatures, score_features
 from hld.laws.drawn import MOST_RESAMPLES
-from hld.laws.named import check_null_choice
+from hld.laws.named import NULLS, check_null_choice
+from hld.laws.null import NullOptions
 from hld.laws.ranks.confirmation import least_pvalue
 from hld.references.holes import HolePatterns
+from hld.references.kept_rows import KeptRows, kept_rows
+from hld.references.reference import Reference
 from hld.references.rows import FROM_ROWS, REFERENCES
-from hld.testing.calibration import Settings, calibrate, usual_missing
-from hld.testing.row_batches import holed_laws, judge_rows
-from hld.testing.summaries.summary import BatchSummary
-from hld.testing.summaries.summing import RowSums, summarize_rows, test_fingerprint
-from hld.testing.summed_batch import judge_summary, judge_with_holes
-from hld.testing.verdict import LEAST_PVALUE, reaches, verdict
+from hld.testing.summaries.summary import BatchSummary, test_fingerprint
+from hld.testing.summaries.summing import RowSums, summarize_rows
+from hld.testing.verdict import (
+    LEAST_PVALUE,
+    Comparison,
+    holed_laws,
+    judge_rows,
+    judge_summary,
+    judge_with_holes,
+    reaches,
+    verdict,
+)
 from hld.witnesses.metrics.maps import RIDGE
-from hld.witnesses.metrics.named import asks_for_scores, parse_metric
+from hld.witnesses.metrics.named import asks_for_scores, build_metric, parse_metric
 from hld.witnesses.result import HLDResult
 from pcircuit.arguments import (
+    check_choice,
     check_fraction,
     check_integers,
     check_number,
@@ -69,11 +80,18 @@ from pcircuit.inference.unit_likelihoods import check_nodes
 
 if TYPE_CHECKING:
     from hld.references.available import Shown
-    from hld.testing.calibration import Calibration
     from hld.testing.planning.power import Detectable
 
 
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are listed
+
+
+MISSING = {  # and what each needs, beside null='exact' or 'auto'
+    "complete": "",
+    "exact": "reference='circuit'",
+    "available": "a reference of rows",
+}
+LEAST_SPREAD, MOST_SPREAD = 1e-70, 1e70  # of a row: its fourth power is in the range of doubles
 
 
 class HLDTest:
@@ -187,18 +205,9 @@ class HLDTest:
         num_resamples = check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
         if ordered is not None:
             last = circuit.num_variables - 1
-            ordered = tuple(
-                check_integers(ordered, "ordered", f"a list of variables up to {last}", 0, last)
-                .ravel()
-                .tolist()
-            )
-        ridge, tolerance = (
-            check_number(ridge, "ridge", above=0),
-            check_number(tolerance, "tolerance", least=0, below=1),
-        )
-        num_train = None if num_train is None else check_whole_number(num_train, "num_train", 1)
-        if missing is None:
-            missing = usual_missing(null, reference)
+            said = f"a list of variables up to {last}"
+            ordered = tuple(check_integers(ordered, "ordered", said, 0, last).ravel().tolist())
+        ridge = check_number(ridge, "ridge", above=0)
         settings = Settings(null, reference, num_train, tolerance, missing, check_seed(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
             raise ValueError(
@@ -217,19 +226,9 @@ class HLDTest:
             settings = replace(settings, num_train=len(training_data))
         more = {"features": score_features(circuit)} if asks_for_scores(parts) else {}
         source = REFERENCES[reference](circuit, nodes, training_data, **more)
-        self._set(
-            circuit,
-            settings,
-            calibrate(
-                source,
-                parts,
-                null,
-                ridge=ridge,
-                ordered=ordered,
-                num_resamples=num_resamples,
-                seed=settings.seed,
-            ),
-        )
+        options = {"ridge": ridge, "ordered": ordered}
+        calibration = calibrate(source, parts, null, num_resamples, settings.seed, **options)
+        self._set(circuit, settings, calibration)
 
     @classmethod
     def from_parts(
@@ -245,17 +244,13 @@ class HLDTest:
         self.circuit, self.settings, self.calibration = circuit, settings, calibration
         self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
         self.vectors = RowVectors(circuit, calibration.nodes, calibration.features)
-        self.null, self.reference, self.num_train = (
-            settings.null,
-            settings.reference,
-            settings.num_train,
-        )
-        self.tolerance, self.missing = settings.tolerance, settings.missing
+        self.null, self.reference = settings.null, settings.reference
+        self.num_train, self.tolerance = settings.num_train, settings.tolerance
+        self.missing = settings.missing
         metrics = calibration.metrics
         self.metric_names = tuple(metric.name for metric in metrics)
-        magnitudes = self.vectors.magnitudes(
-            self.mean
-        )  # a law of zeros leaves no room for rounding
+        # a law of zeros leaves no room for rounding
+        magnitudes = self.vectors.magnitudes(self.mean)
         self.round_offs = np.array([metric.round_off(magnitudes) for metric in metrics])
         self.are_constant = np.array([not metric.reach(self.stds) > 0 for metric in metrics])
         # differences are reported in the metric's own weights where it is a weighting of nodes
@@ -279,15 +274,8 @@ class HLDTest:
             batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         if self.calibration.kept is not None:
             return judge_rows(self, batch, None, alpha, num_missing)
-        return verdict(
-            self,
-            self.vectors.mean(batch) - self.mean,
-            len(batch),
-            alpha,
-            num_missing,
-            self.calibration.null,
-            rows=batch,
-        )
+        found = Comparison(self.vectors.mean(batch) - self.mean, self.calibration.null)
+        return verdict(self, found, len(batch), alpha, num_missing, rows=batch)
 
     def judge(
         self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0
@@ -320,7 +308,8 @@ class HLDTest:
         mean = check_numbers(mean, "mean", expected, self.mean.shape)
         T, alpha = check_whole_number(num_samples, "num_samples", 1), check_fraction(alpha, "alpha")
         num_missing = check_whole_number(num_missing, "num_missing", 0)
-        return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
+        found = Comparison(mean - self.mean, self.calibration.null)
+        return verdict(self, found, T, alpha, num_missing)
 
     def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
         """Test a batch that came in chunks: as in one piece where all of its rows are kept."""
@@ -474,7 +463,7 @@ class HLDTest:
         return np.asarray(self.round_offs * np.where(self.are_constant, T, 1))
 
     def laws_with_holes(self, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
-        """The law of each metric for what a batch shows, with weights g (size,): see `hld.testing.row_batches`."""
+        """The law of each metric for what a batch shows, with weights g (size,): see `hld.testing.verdict`."""
         return holed_laws(self, batch, g)
 
     @cached_property
@@ -553,4 +542,112 @@ class HLDTest:
         return (
             f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
             f"reference {self.reference})"
+        )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a test, checked; each attribute means what it means in `HLDTest`."""
+
+    null: str
+    reference: str
+    num_train: int | None
+    tolerance: float
+    missing: Any  # str; None is chosen
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_choice(self.null, "null", tuple(NULLS))
+        check_choice(self.reference, "reference", tuple(REFERENCES))
+        allowed = {"complete"}
+        if NULLS[self.null].is_checked:
+            allowed.add("available" if self.reference in FROM_ROWS else "exact")
+        if self.missing is None:
+            usual = "available" if "available" in allowed else "complete"
+            object.__setattr__(self, "missing", usual)
+        check_choice(self.missing, "missing", tuple(MISSING))
+        if self.missing not in allowed:
+            raise ValueError(
+                f"`missing` {self.missing!r} needs {MISSING[self.missing]} and null='exact' or 'auto', found "
+                f"reference={self.reference!r} and null={self.null!r}"
+            )
+        check_null_choice(self.null, self.reference, 1)
+        check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
+        check_number(self.tolerance, "tolerance", least=0, below=1)
+        check_whole_number(self.seed, "seed", 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What is known about the statistics under the null hypothesis.
+
+    Shapes: nodes (m,), mean, stds (size,).
+    """
+
+    nodes: np.ndarray
+    mean: np.ndarray
+    stds: np.ndarray
+    metrics: tuple[Any, ...]
+    null: Any
+    kept: KeptRows | None = None
+    features: ScoreFeatures | None = None
+    holed_laws: dict[Any, Any] = field(default_factory=dict, repr=False)  # of `verdict`
+
+    def __post_init__(self) -> None:
+        for array in (self.nodes, self.mean, self.stds):
+            array.flags.writeable = False
+
+    def differences(self, vectors: Any, rows: np.ndarray) -> np.ndarray:
+        """(n, size) vectors of rows (n, V) less the mean of the reference."""
+        # the rounding of the mean of rows that are all alike is no difference: any row would be farther out than all
+        found: np.ndarray = vectors.rows(rows) - self.mean
+        if self.kept is not None and not self.kept.farthest.all():
+            found[np.abs(found) <= vectors.rounding(self.mean, self.kept.num_rows)] = 0.0
+        return found
+
+
+def calibrate(
+    reference: Reference,
+    parts: tuple[Any, ...],
+    null: str,
+    num_resamples: int,
+    seed: int,
+    **options: Any,
+) -> Calibration:
+    """Compute a calibration."""
+    stds = np.sqrt(np.maximum(reference.diagonal(), 0.0))
+    metrics = tuple(build_metric(part, reference, **options) for part in parts)
+    for metric in metrics:
+        refuse_scale(metric, stds, reference.mean)
+    rng = np.random.default_rng([seed, 0])
+    law = NULLS[null].make(reference, metrics, NullOptions(num_resamples, seed, rng))
+    kept = kept_rows(reference, metrics, law.laws) if NULLS[null].is_checked else None
+    return Calibration(
+        reference.nodes,
+        np.array(reference.mean),
+        stds,
+        metrics,
+        law,
+        kept,
+        reference.vectors.features,
+    )
+
+
+def refuse_scale(metric: LinearMap, stds: np.ndarray, mean: np.ndarray) -> None:
+    """Raise if squares of the statistic, or of its variance, would leave the range of doubles; shapes (m,)."""
+    # then the null would be a law of zeros and every batch would look unshifted
+    with np.errstate(over="ignore"):
+        spread = metric.reach(stds)
+    if not stds.any():  # nodes that cannot vary, or whose variance underflows
+        if 0 < mean.max() < LEAST_SPREAD:
+            raise ValueError(
+                f"`nodes` have likelihoods of at most {mean.max():.3g}, whose variance underflows: select "
+                "nodes with smaller scopes, too"
+            )
+    elif not LEAST_SPREAD <= spread <= MOST_SPREAD and metric.reach((stds > 0).astype(np.float64)):
+        # a metric that looks at constants alone, as at scores where every row has a hole, has p-values of 1
+        raise ValueError(
+            f"`metric` {metric.name!r} makes deviations of {spread:.3g} of the node likelihoods, expected "
+            f"{LEAST_SPREAD:g} to {MOST_SPREAD:g}, which double precision can square twice: multiply all "
+            "weights by one number, or use metric='standardized'"
         )

@@ -49,7 +49,6 @@ from pcircuit.moments.leading import leading_eigenpairs
 FLOOR = 0.01  # added to the share of a category
 MOST_ROWS = 800  # of the reference that are compared with one another
 MOST_PRODUCTS = 3e8  # pairs of rows, times columns and edges
-DENSE = 100.0  # multiplications of a matrix product in the time of one for a pair of rows that are alike
 
 
 def count_laws(
@@ -159,8 +158,7 @@ def _law(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> tuple[float, 
 def _products(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> np.ndarray:
     """(m, m) products phi(x) . phi(x') of m rows, as A A^t - D - D^t."""
     # A holds sqrt(w_c n / n_v) where x_v = c, and D is the sum over columns v that both rows show of
-    # n / n_v (w_c p_c - sum_c w_c p_c^2 / 2) with c = x_v, for its product with the mean; A is dense where a matrix
-    # product is faster than visiting the pairs of rows that are alike
+    # n / n_v (w_c p_c - sum_c w_c p_c^2 / 2) with c = x_v, for its product with the mean
     from scipy.sparse import csr_array
 
     codes, m = np.array(items), len(items[0])
@@ -171,18 +169,10 @@ def _products(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> np.ndarr
     halves = np.array([float((one**2 / (one + FLOOR)).sum()) / 2 for one in tables])
     side = np.where(shown, rate * ((w * p)[at] - halves[:, None]), 0.0)
     values = np.where(shown, np.sqrt(rate * w[at]), 0.0)
-    alike = (
-        (np.bincount(at.ravel(), shown.ravel(), len(p)) / m) ** 2
-    ).sum()  # of all items, for a pair of rows
-    if len(p) < DENSE * alike:
-        dense = np.zeros((m, len(p)))
-        dense[np.arange(m), at] = values
-        total = dense @ dense.T
-    else:
-        sparse = csr_array(
-            (values.T.ravel(), at.T.ravel(), np.arange(m + 1) * len(items)), shape=(m, len(p))
-        )
-        total = (sparse @ sparse.T).toarray()
+    sparse = csr_array(
+        (values.T.ravel(), at.T.ravel(), np.arange(m + 1) * len(items)), shape=(m, len(p))
+    )
+    total = (sparse @ sparse.T).toarray()
     less = side.sum(axis=0)[:, None] if shown.all() else side.T @ shown
     total -= less
     total -= less.T

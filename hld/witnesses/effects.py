@@ -38,7 +38,9 @@ the binomial, Biometrika 26, 404; total variation as a coupling: D. A. Levin and
 Mixing Times, proposition 4.7.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 OF_TEST = 0.8  # of alpha: the rest is for the number of rows that are others
@@ -71,24 +73,19 @@ def effect_of(lefts: Sequence[Left], pvalue: float, alpha: float, T: int) -> Eff
 def least_rows(lefts: Sequence[Left], level: float, T: int, least: int = 0) -> int:
     """The least number of rows, at most T, that have to be others for every witness to leave more than a level."""
     for left in lefts:
-        if left(least) > level:
-            continue
-        high, step = T, 1
-        while least + step < T:  # most shifts are of few rows: steps that double, then halves
-            if left(least + step) > level:
-                high = least + step
-                break
-            least, step = least + step, 2 * step
-        while high - least > 1:
-            middle = (least + high) // 2
-            least, high = (least, middle) if left(middle) > level else (middle, high)
-        least = high
+        if left(least) <= level:
+            least = _first(least + 1, T, partial(_leaves_more, left, level))
     return least
 
 
-def left_of(after: Callable[[int], float], share: float, rows: int) -> float:
-    """What a witness with a share of the level leaves of the joint p-value where so many rows are others."""
-    return after(rows) / share
+def _leaves_more(left: Left, level: float, rows: int) -> bool:
+    """Whether a witness leaves more than a level."""
+    return left(rows) > level
+
+
+def _first(low: int, high: int, is_enough: Callable[[int], bool]) -> int:
+    """The first of some numbers that is enough, as all beyond it are; `high` if none is."""
+    return bisect_left(range(high), True, min(low, high), key=is_enough)
 
 
 def tolerant_pvalue(lefts: Sequence[Left], T: int, tolerance: float) -> float:
@@ -101,11 +98,9 @@ def tolerant_pvalue(lefts: Sequence[Left], T: int, tolerance: float) -> float:
     def more(rows: int) -> float:
         return float(bdtrc(rows, T, tolerance)) / (1 - OF_TEST)
 
-    low, high = -1, T  # at `high` the first is no less than the second
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if left(middle) >= more(middle) else (middle, high)
-    return min(1.0, left(high), more(low) if low >= 0 else 1.0)
+    # from `rows` on the first is no less than the second
+    rows = _first(0, T, lambda rows: left(rows) >= more(rows))
+    return min(1.0, left(rows), more(rows - 1) if rows else 1.0)
 
 
 def allowed_rows(T: int, tolerance: float, alpha: float) -> tuple[int, float]:

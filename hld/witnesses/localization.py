@@ -12,7 +12,7 @@ R the correlations under the circuit and c the next selected nodes below j,
     own z_j = (z_j - R_jc R_cc^-1 z_c) / sqrt(1 - R_jc R_cc^-1 R_cj).
 
 An input has none below it and keeps its z; a sum with a large own z says that the dependence among the variables below
-it has changed.  Where rows have holes, R allows for it (`hld.testing.row_batches.seen_together`); where R is not known
+it has changed.  Where rows have holes, R allows for it (`hld.testing.verdict.seen_together`); where R is not known
 (summaries of rows with holes, groups, stretches of time, covariates) nodes with others below them have no own z-score
 (NaN).
 
@@ -230,18 +230,6 @@ def variable_scores(
     return density[vtree.leaf_of()]
 
 
-@dataclass(frozen=True, eq=False)
-class Values:
-    """Of some rows, for m nodes: how many show them, their mean, variance, smallest and largest value."""
-
-    num_rows: int
-    counts: np.ndarray
-    mean: np.ndarray
-    variance: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-
 def node_pvalues(result: Any) -> np.ndarray:
     """(m,) p-values of the nodes of a result, not adjusted, from its rows and some 1,500 rows of the circuit."""
     T, own, g = result.num_samples, result._own, result._weights
@@ -250,24 +238,31 @@ def node_pvalues(result: Any) -> np.ndarray:
     usual = _values(result, _usual_rows(result._circuit), 1.0 if own is None else own.weights)
     batch = usual if own is None else _values(result, own.rows, own.weights)
     d = np.divide(result.deltas, shown, out=np.zeros(len(shown)), where=shown > 0)
-    low, high = np.minimum(usual.low, batch.low), np.maximum(usual.high, batch.high)
+    low, high = (
+        np.minimum(*(one.min(axis=0).filled(np.inf) for one in (usual, batch))),
+        np.maximum(*(one.max(axis=0).filled(-np.inf) for one in (usual, batch))),
+    )
+    counts = np.maximum(batch.count(axis=0), 1)
     # rows of the batch and of the reference that show each node: g^2 (1 / T_j + 1 / n_j) = 1 / T + 1 / n
     T_j = np.full(len(shown), float(T))
     if own is not None:
-        T_j = np.maximum(batch.counts, 1) * (T / batch.num_rows)
+        T_j = counts * (T / len(batch))
     with np.errstate(divide="ignore"):
         rest = np.where(shown > 0, (1 / T + 1 / n) / shown**2, 0.0) - 1 / T_j
         n_j = 1 / np.maximum(rest, 1 / n)
     variance = result.stds**2
     if math.isfinite(n):
-        batch_variance = variance if own is None else batch.variance
-        if own is None or batch.num_rows < T:
-            rows = n_j if own is None else np.maximum(batch.counts, 1)
-            batch_variance = batch_variance + UNSHOWN / rows * (high - low) ** 2
-        pooled = np.maximum(n_j - 1, 0.0) * variance + (T_j - 1) * batch_variance
+        of_batch = variance
+        if own is not None:
+            of_batch = batch.var(axis=0).filled(0.0) * counts / np.maximum(counts - 1, 1)
+        if own is None or len(batch) < T:
+            rows = n_j if own is None else counts
+            of_batch = of_batch + UNSHOWN / rows * (high - low) ** 2
+        pooled = np.maximum(n_j - 1, 0.0) * variance + (T_j - 1) * of_batch
         pooled = pooled + T_j / (1 + T_j / n_j) * d**2
         variance = pooled / np.maximum(n_j + T_j - 1, 1.0)
-    mean = np.clip(usual.mean if own is None else batch.mean - d / (1 + T_j / n_j), low, high)
+    mean = batch.mean(axis=0).filled(0.0)
+    mean = np.clip(mean if own is None else mean - d / (1 + T_j / n_j), low, high)
     variance = variance * (1 / T_j + 1 / n_j)
     return _tails(d, variance, (mean - low, high - mean), (T_j, n_j), shown)
 
@@ -299,12 +294,8 @@ def _usual_rows(circuit: pcircuit.Circuit) -> np.ndarray:
     return np.concatenate([pcircuit.sample(circuit, DRAWN, rng=0), each])
 
 
-def _values(result: Any, rows: np.ndarray, weights: Any) -> Values:
-    """Values (m,) of rows that show a node, of many rows some, times weights that are at least 0."""
+def _values(result: Any, rows: np.ndarray, weights: Any) -> Any:
+    """(r, m) values of rows, of many rows some, times weights that are at least 0; masked where they are not shown."""
     vectors = RowVectors(result._circuit, result.nodes)
     rows = rows[some_rows(len(rows), max(MOST_CELLS // vectors.size, DRAWN))]
-    values = np.ma.array(vectors.rows(rows) * weights, mask=~vectors.seen(rows))
-    low, high = values.min(axis=0).filled(np.inf), values.max(axis=0).filled(-np.inf)
-    variance = values.var(axis=0, ddof=1).filled(0.0) if len(rows) > 1 else np.zeros(vectors.size)
-    counts = np.asarray(values.count(axis=0))
-    return Values(len(rows), counts, values.mean(axis=0).filled(0.0), variance, low, high)
+    return np.ma.array(vectors.rows(rows) * weights, mask=~vectors.seen(rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +15,7 @@ import pcircuit
 from hld.answers.evidence import Evidence
 from hld.features.odd_rows import ODDNESS
 from hld.laws.null import check_verdict
-from hld.witnesses.effects import Effect, Left, effect_of, left_of, tolerant_pvalue
+from hld.witnesses.effects import Effect, Left, effect_of, tolerant_pvalue
 from hld.witnesses.witnesses import LEAST_REST, WITNESSES, Witness, combined, scaled_level
 from pcircuit.arguments import check_whole_number
 
@@ -31,22 +31,22 @@ SINGLE = (
 )
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class OfColumns:
-    """Base of results with these fields: `evidence`, `data_quality` and `context` may be None."""
+    """What all results of tables have: see `HLDResult`."""
 
     further: ClassVar[tuple[str, ...]] = ()  # of its attributes that `to_dict` shows
 
-    evidence: Any
+    pvalue: float
     reject: bool
     alpha: float
-    data_quality: Any
-    context: Any
-    witnesses: Mapping[str, Any]
-    pvalue: float
     num_samples: int
-    _after: (
-        Callable[[int], float] | None
-    )  # the p-value of the distance where so many rows are others
+    evidence: Evidence | None = None
+    data_quality: DataQuality | None = None
+    witnesses: Mapping[str, Witness] = field(default_factory=dict)
+    context: Any = None
+    _after: Left | None = None  # the p-value of the distance where so many rows are others
+    _tolerance: float = 0.0
 
     @property
     def largest_count(self) -> Any:
@@ -97,8 +97,12 @@ class OfColumns:
     def lefts(self) -> list[Left]:
         """What each witness leaves of the p-value, as functions of the number of rows that are others."""
         rest = max(1 - sum(one.share for one in self.beside), LEAST_REST)
-        lefts: list[Left] = [partial(left_of, one.after, one.share) for one in self.beside]
-        return lefts if self._after is None else [*lefts, partial(left_of, self._after, rest)]
+
+        def left_of(after: Left, share: float) -> Left:
+            return lambda rows: after(rows) / share
+
+        lefts = [left_of(one.after, one.share) for one in self.beside]
+        return lefts if self._after is None else [*lefts, left_of(self._after, rest)]
 
     @property
     def columns(self) -> tuple[Any, ...]:
@@ -179,7 +183,7 @@ class OfColumns:
         return headline(self)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class HLDResult(OfColumns):
     """The outcome of a test of one batch.
 
@@ -248,40 +252,22 @@ class HLDResult(OfColumns):
 
     statistic: float
     threshold: float
-    pvalue: float
-    reject: bool
-    alpha: float
-    num_samples: int
     null: str
     inflation: float
     null_error: float | None
     num_missing: int
     metrics: tuple[Any, ...]
     pvalues: tuple[Any, ...]
-    deltas: np.ndarray = field(repr=False)
-    stds: np.ndarray = field(repr=False)
-    nodes: np.ndarray = field(repr=False)
-    _circuit: pcircuit.Circuit = field(repr=False)
-    evidence: Evidence | None = field(default=None, repr=False)
-    data_quality: DataQuality | None = field(default=None, repr=False)
-    witnesses: Mapping[str, Witness] = field(default_factory=dict, repr=False)
-    context: Any = field(default=None, repr=False)
-    column_pvalues: np.ndarray | None = field(default=None, repr=False)
-    pair_pvalues: Any = field(default=None, repr=False)
-    _after: Callable[[int], float] | None = field(
-        default=None, repr=False
-    )  # p-value of the distance
-    _tolerance: float = field(default=0.0, repr=False)
-    _own: Any = field(default=None, repr=False)  # rows of the batch
-    _weights: np.ndarray | None = field(
-        default=None, repr=False
-    )  # of differences, where cells are missing
-    _covariance: Callable[..., Any] | None = field(
-        default=None, repr=False
-    )  # of differences, where cells are missing
-    _node_pvalues: np.ndarray | None = field(
-        default=None, repr=False
-    )  # among groups or stretches of time
+    deltas: np.ndarray
+    stds: np.ndarray
+    nodes: np.ndarray
+    _circuit: pcircuit.Circuit
+    column_pvalues: np.ndarray | None = None
+    pair_pvalues: Any = None
+    _own: Any = None  # rows of the batch
+    _weights: np.ndarray | None = None  # of differences, where cells are missing
+    _covariance: Callable[..., Any] | None = None  # of differences, where cells are missing
+    _node_pvalues: np.ndarray | None = None  # among groups or stretches of time
 
     def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)

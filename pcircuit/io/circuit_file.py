@@ -66,20 +66,20 @@ from pcircuit.vtree import VTree
 FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
 LARGEST = 2**53  # of an integer: float64 holds all up to here exactly
 INPUT, DENSE, SPARSE = range(3)
-INTEGERS, FLOATS = "integers", "floating-point numbers"
 KNOWN = {"format", "version", "library", "provenance"}  # keys of the header
-ARRAYS = {
-    "parents": INTEGERS,
-    "variables": INTEGERS,
-    "kind": INTEGERS,
-    "num_units": INTEGERS,
-    "num_columns": INTEGERS,
-    "probs": FLOATS,
-    "products": INTEGERS,
-    "weights": FLOATS,
-    "columns": INTEGERS,
-    "row_starts": INTEGERS,
-}
+FLOATS = ("probs", "weights")
+ARRAYS = (
+    "parents",
+    "variables",
+    "kind",
+    "num_units",
+    "num_columns",
+    "probs",
+    "products",
+    "weights",
+    "columns",
+    "row_starts",
+)
 MIXTURE_FORMAT, MIXTURE_VERSION = "pcircuit.mixture", 1
 
 
@@ -302,25 +302,22 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
         raise TypeError(f"`arrays` must be a dictionary of arrays, found {type(arrays).__name__}")
     check_names(arrays, ARRAYS, "the dict `arrays` of a circuit")
     checked: dict[Any, Any] = {}
-    for name, kinds in ARRAYS.items():
-        array = np.asarray(arrays[name])
+    for name in ARRAYS:
+        array, is_float = np.asarray(arrays[name]), name in FLOATS
         # float16 and float32 would not do: their rows do not sum to one
-        fits = (
-            array.dtype.kind in "iu"
-            if kinds == INTEGERS
-            else array.dtype.kind + str(array.itemsize) == "f8"
-        )
+        fits = array.dtype == np.float64 if is_float else array.dtype.kind in "iu"
         if array.ndim != 1 or not fits:
+            wanted = "float64" if is_float else "integers"
             raise ValueError(
-                f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
-                f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}"
+                f"the array `{name}` must be one-dimensional of {wanted}, found shape {array.shape} of "
+                f"{array.dtype}"
             )
-        if kinds == INTEGERS:
-            least = -1 if name in ("parents", "variables") else 0
+        least = -1 if name in ("parents", "variables") else 0
+        if is_float:
+            checked[name] = check_numbers(array, name, "finite numbers of at least 0", least=0)
+        else:
             expected = f"whole numbers from {least} to {LARGEST}"
             checked[name] = check_integers(array, name, expected, least, LARGEST)
-        else:
-            checked[name] = check_numbers(array, name, "finite numbers of at least 0", least=0)
     return checked
 
 

@@ -20,7 +20,6 @@ import numpy as np
 from pcircuit.arguments import Floats, Ints
 from pcircuit.moments.overlaps import (
     Overlaps,
-    closer,
     mean_zero_sums,
     minus_average,
     normalized,
@@ -42,7 +41,6 @@ class _Stage:
     second_c: Floats  # (B, P, P)
     mean: Floats  # (B, P)
     cov: Floats  # (B, P) mu_f - mu_f1 mu_f2 of the last step
-    cov_error: Floats  # (B, P) size of the terms it was summed from
     diagonal: (
         Floats  # (B, P) M3[p, p, p], the largest entries of that table by Hoelder's inequality
     )
@@ -109,18 +107,16 @@ def _product_stages(
             table[:, units[:, None], units] for table in (child.second, child.second_c[:, :, -K:])
         )
         mean = child.mean[:, -K:][:, units]
-        cov = cov_error = np.zeros_like(mean)
+        cov = np.zeros_like(mean)
         diagonal = child.third[:, pair_numbers(units, units), units]
         exp2, exp3 = child.exp2, child.exp3
         if stages:
             last = stages[-1]
             diagonal, exp2, exp3 = last.diagonal * diagonal, last.exp2 + exp2, last.exp3 + exp3
-            second, second_c, mean, cov, cov_error = _multiplied(
+            second, second_c, mean, cov = _multiplied(
                 last, second, second_c, mean, qp[:, None], rounding
             )
-        shift2, second, second_c, mean, cov, cov_error = normalized(
-            second, second_c, mean, cov, cov_error
-        )
+        shift2, second, second_c, mean, cov = normalized(second, second_c, mean, cov)
         shift3, diagonal = normalized(diagonal)
         stages.append(
             _Stage(
@@ -128,7 +124,6 @@ def _product_stages(
                 second_c,
                 mean,
                 cov,
-                cov_error,
                 diagonal,
                 exp2 + shift2,
                 exp3 + shift3,
@@ -141,22 +136,14 @@ def _product_stages(
 def _multiplied(
     last: _Stage, second: Floats, second_c: Floats, mean: Floats, qp: Floats, rounding: Floats
 ) -> tuple[Floats, ...]:
-    """second, second_c, mean, cov and cov_error of the products of a stage with one more child's units."""
+    """second, second_c, mean and cov of the products of a stage with one more child's units."""
     both = last.second * second
-    both_mean, apart = qp @ both, (last.mean * mean)[:, None]
-    terms = last.second_c * second_c
-    cov, cov_error = closer(
-        qp @ terms, qp @ np.abs(terms), both_mean - apart, both_mean + apart, rounding[:, None]
-    )
-    one, two = last.second_c * second, last.mean[:, None] * second_c
-    both_c, _ = closer(
-        one + two - cov,
-        np.abs(one) + np.abs(two) + cov_error,
-        both - both_mean,
-        both + both_mean,
-        rounding[:, None],
-    )
-    return both, both_c, both_mean[:, 0], cov[:, 0], cov_error[:, 0]
+    mean_of_both, apart = qp @ both, (last.mean * mean)[:, None]
+    slack = rounding[:, None] * (mean_of_both + apart)
+    cov = within(qp @ (last.second_c * second_c), mean_of_both - apart, slack)
+    both_c = last.second_c * second + last.mean[:, None] * second_c - cov
+    slack = rounding[:, None] * (both + mean_of_both)
+    return both, within(both_c, both - mean_of_both, slack), mean_of_both[:, 0], cov[:, 0]
 
 
 def _third(

@@ -11,10 +11,10 @@ expectation under the circuit.  With mu_b = E[p_b] the tables of a region are
 The centred tables are what covariances are made of, e.g. cov(p_b, p_c) = sum_a q_a M3~[a, b, c].  Subtracting at the
 end would lose their digits wherever a likelihood hardly varies, so they have a recursion of their own, in which the
 small quantities are sums of small terms.  Each step also knows the plain difference, which is more accurate where
-a likelihood varies by orders of magnitude.  Entry by entry, the one with the smaller rounding error is taken (`closer`,
-`mean_zero_sums`), within the rounding errors of the plain difference.  So with rho
-the relative error of likelihoods (`pcircuit.moments.rounding`) every centred entry errs by at most a few rho
-(M3 + M2 mu), and a covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
+a likelihood varies by orders of magnitude, and errs by at most rho (M3 + M2 mu), with rho the relative error of
+likelihoods (`pcircuit.moments.rounding`).  Entry by entry, the sum is moved to within that error of it (`within`).  So
+every centred entry errs by at most twice as much, and a covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the
+circuit.
 
     inputs     integrals over the table of the input region
     products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
@@ -195,15 +195,6 @@ def mean_zero_sums(weights: Floats, excess: Floats, size: Floats, functions: Flo
     """
     sizes = np.abs(functions)
     return np.where(size @ sizes < weights @ sizes, excess @ functions, weights @ functions)
-
-
-def closer(
-    value: Floats, error: Floats, other: Floats, other_error: Floats, rounding: Floats
-) -> tuple[Floats, Floats]:
-    """The value with the smaller rounding error, and that error, elementwise; never one that `other` excludes."""
-    slack = rounding * other_error
-    slack *= error <= other_error
-    return within(value, other, slack), np.minimum(error, other_error)
 
 
 def within(value: Floats, other: Floats, slack: Floats) -> Floats:

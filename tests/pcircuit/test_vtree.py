@@ -111,24 +111,6 @@ def test_exactly_the_post_order_trees_are_accepted(num_nodes):
     assert accepted == {1: 1, 2: 1, 3: 2, 4: 5, 5: 14, 6: 42}[num_nodes]
 
 
-@given(
-    st.integers(1, 7).flatmap(
-        lambda R: st.tuples(
-            st.lists(st.integers(-2, R + 1), min_size=R, max_size=R),
-            st.lists(st.integers(-2, R), min_size=R, max_size=R),
-        )
-    )
-)
-def test_arrays_are_refused_or_are_a_tree(arrays):
-    parents, variables = arrays
-    try:
-        tree = VTree(parents, variables)
-    except ValueError:
-        return
-    assert VTree.from_nested(tree.to_nested()) == tree
-    assert (tree.parents.tolist(), tree.variables.tolist()) == arrays
-
-
 @pytest.mark.parametrize(
     ("parents", "variables", "message"),
     [

@@ -45,7 +45,7 @@ from hld.tables.files.files import fitted_columns
 from hld.tables.files.text_cells import as_fitted, text_rows
 from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.schemas.quality import column_lines
-from hld.testing.sequential.monitor import Monitor, MonitorResult
+from hld.testing.sequential import Monitor, MonitorResult
 
 ALARM = 1
 NAME = "standard input"

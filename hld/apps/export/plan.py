@@ -27,7 +27,7 @@ at no T where rows are the reference: their tails are tables.  Where the circuit
 Detectors fitted to groups, to a series or with covariates are refused: for them ``detector.test`` compares a batch with
 others like it, and the law of independent rows would reject most batches that differ only as groups do.
 
-The circuit is that of the kernels, region by region: tables of leaves, units that products multiply, weights of sums.
+The circuit is that of a model file, region by region: tables of leaves, units that products multiply, weights of sums.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from hld.references.available import FEWEST
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.tables.schemas.columns import BINNED, NEW, UNSEEN
 from hld.tables.schemas.counts import MISSING_SHARE, MOST_VALUES, NEW_SHARE
-from hld.testing.row_batches import keeps_apart
+from hld.testing.verdict import keeps_apart
 from hld.witnesses import largest_count, largest_dependence
 from hld.witnesses.witnesses import has_witnesses
-from pcircuit.kernels.packing import pack
+from pcircuit.io.circuit_file import to_arrays
 
 MOST_NUMBERS = 2**22  # of a matrix F, so that the file can be compiled
 
@@ -163,23 +163,16 @@ def codes_of(detector: Any, table: Any) -> np.ndarray:
 
 
 def _circuit(test: Any) -> dict[str, np.ndarray]:
-    """The circuit as kernels read it (`pcircuit.kernels.packed`), ids of first nodes, and which nodes are compared."""
-    circuit, packed = test.circuit, pack(test.circuit)
-    inner = [r for r, region in enumerate(circuit.regions) if not region.is_input]
+    """The circuit as files hold it (`pcircuit.io.circuit_file`), children of regions, and which nodes are compared."""
+    circuit, children = test.circuit, test.circuit.vtree.child_lists()
     _, places, regions = np.unique(
         circuit.nodes.region[test.nodes], return_index=True, return_inverse=True
     )
-    return {
-        "inner": packed.region.ravel(),
-        "child": packed.child.ravel(),
-        "unit": packed.unit,
-        "weights": packed.weights,
-        "row": packed.row,
-        "column": packed.column,
-        "tables": packed.tables,
-        "table_start": np.append(packed.table_start, len(packed.tables)),
-        "inner_first": circuit.offsets[inner],
-        "leaf_first": circuit.offsets[circuit.vtree.leaf_of()],
+    held = {f"circuit_{name}": values for name, values in to_arrays(circuit).items()}
+    del held["circuit_parents"]  # the children tell the same
+    return held | {
+        "child": np.concatenate([np.zeros(0, dtype=np.int64), *children]).astype(np.int64),
+        "child_start": np.cumsum([0, *map(len, children)]),
         "chosen": np.asarray(test.nodes),
         "region": regions,
         "first": np.asarray(test.nodes)[places],

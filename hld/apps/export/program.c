@@ -32,34 +32,54 @@ struct hld_result {
     double distances[HLD_METRICS], pvalues[HLD_METRICS];    /* of the metrics; p-values from HLD_LEAST_ROWS on */
 };
 
-/* The units that a child of a region shows: those of a leaf, or the sums of an inner region. */
-static int hld_shown(const int *child)
+/* Likelihoods of all nodes for one row, and whether it shows what they are about: region by region, children before their
+ * parents; of an inner region the products, then the sums. */
+static void hld_nodes(const int *code, double *node, unsigned char *is_seen)
 {
-    return child[0] ? HLD_LEAF_FIRST[child[4]] : HLD_INNER_FIRST[child[1]] + HLD_INNER[6 * child[1]];
-}
-
-/* Likelihoods of all nodes for one row: the leaves, then the inner regions, children before their parents. */
-static void hld_nodes(const int *code, double *node)
-{
-    for (int v = 0; v < HLD_COLUMNS; v++) {
-        const int size = HLD_CATEGORIES[v] + 1;
-        for (int e = HLD_TABLE_START[v], k = 0; e < HLD_TABLE_START[v + 1]; e += size, k++)
-            node[HLD_LEAF_FIRST[v] + k] = HLD_TABLES[e + code[v]];
-    }
-    for (int r = 0; r < HLD_NUM_INNER_FIRST; r++) {
-        const int *inner = HLD_INNER + 6 * r, end = r + 1 < HLD_NUM_INNER_FIRST ? inner[6 + 4] : HLD_NUM_WEIGHTS;
-        double *product = node + HLD_INNER_FIRST[r], *sum = product + inner[0];
-        for (int p = 0; p < inner[0]; p++)
-            product[p] = 1.0;
-        for (int k = 0; k < inner[1]; k++)
-            sum[k] = 0.0;
-        for (int a = 0; a < inner[2]; a++) {
-            const int *child = HLD_CHILD + 6 * (inner[3] + a);
-            for (int p = 0; p < inner[0]; p++)
-                product[p] *= node[hld_shown(child) + HLD_UNIT[child[2] + p]];
+    int shown[HLD_NUM_CIRCUIT_KIND]; /* the first node that a region shows its parent */
+    int base = 0, prob = 0, unit = 0, weight = 0, column = 0, start = 0;
+    for (int r = 0; r < HLD_NUM_CIRCUIT_KIND; r++) {
+        const int kind = HLD_CIRCUIT_KIND[r], K = HLD_CIRCUIT_NUM_UNITS[r], P = HLD_CIRCUIT_NUM_COLUMNS[r];
+        const int *child = HLD_CHILD + HLD_CHILD_START[r], arity = HLD_CHILD_START[r + 1] - HLD_CHILD_START[r];
+        shown[r] = base;
+        if (kind == 0) {
+            const int own = code[HLD_CIRCUIT_VARIABLES[r]];
+            for (int k = 0; k < K; k++) {
+                node[base + k] = HLD_CIRCUIT_PROBS[prob + k * P + (own < 0 ? 0 : own)];
+                is_seen[base + k] = own >= 0;
+            }
+            base += K;
+            prob += K * P;
+            continue;
         }
-        for (int e = inner[4]; e < end; e++)
-            sum[HLD_ROW[e]] += HLD_WEIGHTS[e] * product[HLD_COLUMN[e]];
+        unsigned char all = 1;
+        double *product = node + base, *sum = product + P;
+        shown[r] += P;
+        for (int p = 0; p < P; p++)
+            product[p] = 1.0;
+        for (int a = 0; a < arity; a++) {
+            all &= is_seen[shown[child[a]]];
+            for (int p = 0; p < P; p++)
+                product[p] *= node[shown[child[a]] + HLD_CIRCUIT_PRODUCTS[unit + p * arity + a]];
+        }
+        unit += P * arity;
+        for (int n = 0; n < P + K; n++)
+            is_seen[base + n] = all;
+        for (int k = 0; k < K; k++) {
+            const int is_dense = kind == 1, end = is_dense ? P : HLD_CIRCUIT_ROW_STARTS[start + k + 1];
+            sum[k] = 0.0;
+            for (int e = is_dense ? 0 : HLD_CIRCUIT_ROW_STARTS[start + k]; e < end; e++)
+                sum[k] += is_dense ? HLD_CIRCUIT_WEIGHTS[weight + k * P + e] * product[e]
+                                   : HLD_CIRCUIT_WEIGHTS[weight + e] * product[HLD_CIRCUIT_COLUMNS[column + e]];
+        }
+        if (kind == 1)
+            weight += K * P;
+        else {
+            weight += HLD_CIRCUIT_ROW_STARTS[start + K];
+            column += HLD_CIRCUIT_ROW_STARTS[start + K];
+            start += K + 1;
+        }
+        base += P + K;
     }
 }
 
@@ -376,22 +396,7 @@ struct hld_batch {
 
 static void hld_row(const struct hld_batch *batch, long t)
 {
-    const int *code = batch->codes + t * HLD_COLUMNS;
-    int whole[HLD_COLUMNS];
-    for (int v = 0; v < HLD_COLUMNS; v++)
-        whole[v] = code[v] < 0 ? 0 : code[v];
-    hld_nodes(whole, batch->node);
-    for (int v = 0; v < HLD_COLUMNS; v++)
-        for (int e = HLD_TABLE_START[v], k = 0; e < HLD_TABLE_START[v + 1]; e += HLD_CATEGORIES[v] + 1, k++)
-            batch->is_seen[HLD_LEAF_FIRST[v] + k] = code[v] >= 0;
-    for (int r = 0; r < HLD_NUM_INNER_FIRST; r++) {
-        const int *inner = HLD_INNER + 6 * r;
-        unsigned char is_seen = 1;
-        for (int a = 0; a < inner[2]; a++)
-            is_seen &= batch->is_seen[hld_shown(HLD_CHILD + 6 * (inner[3] + a))];
-        for (int n = 0; n < inner[0] + inner[1]; n++)
-            batch->is_seen[HLD_INNER_FIRST[r] + n] = is_seen;
-    }
+    hld_nodes(batch->codes + t * HLD_COLUMNS, batch->node, batch->is_seen);
 }
 
 static void hld_apply(const struct hld_metric *one, const double *vector, double *image)

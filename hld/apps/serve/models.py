@@ -94,24 +94,16 @@ _HELD: dict[pathlib.Path, tuple[str, HLDDetector]] = {}  # what this process has
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """One version of a model."""
+    """One version of a model: what requests call it, and SHA-256 of its file."""
 
+    name: str
+    digest: str
     stored: Stored
     detector: HLDDetector
     loaded: float
     watch: Watch
     stamp: tuple[Any, ...]
     heard: Heard
-
-    @property
-    def name(self) -> str:
-        """What requests call it."""
-        return self.stored.name
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of its file."""
-        return self.stored.digest
 
 
 class Models:
@@ -191,7 +183,7 @@ class Models:
                 LOG.warning("monitor of model %s: %s", name, watch.warning)
         watch.monitor.copy().update(trial)
         stored = Stored(name, path, digest)
-        return LoadedModel(stored, detector, time.time(), watch, stamp, Heard())
+        return LoadedModel(name, digest, stored, detector, time.time(), watch, stamp, Heard())
 
 
 def digest_of(path: pathlib.Path) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 
 from hld.apps.serve.limits import Refusal
 from hld.detector.detector import HLDDetector
-from hld.testing.sequential.monitor import Monitor, MonitorResult
+from hld.testing.sequential import Monitor, MonitorResult
 
 MOST_POINTS = 512  # of the history of a monitor, for its picture
 

@@ -84,9 +84,8 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
     with opened(path) as raw:
         head, file = with_head(raw)
         dialect = find_dialect(head, options, called(path), partial(fitted_columns, encoder))
-        fitted, is_empty = fitted_columns(encoder, dialect.names), True
+        fitted = fitted_columns(encoder, dialect.names)
         for chunk in text_chunks(file, dialect, options, called(path)):
-            is_empty = False
             yield {
                 name: as_fitted(
                     cells,
@@ -97,8 +96,6 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
                 )
                 for name, cells in zip(chunk.column_names, chunk.columns, strict=True)
             }
-    if is_empty:  # the names, so that it is said what is wrong
-        yield {name: object_cells([]) for name in options.chosen(dialect.names, called(path))}
 
 
 def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -172,12 +169,14 @@ def need_pyarrow() -> Any:
 
 def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str) -> Iterator[Any]:
     """Chunks of a text file (of `byte_files.with_head`), all of it as text."""
-    if not dialect.has_rows:
-        return
     pyarrow = need_pyarrow()
+    chosen = options.chosen(dialect.names, name)
+    if not dialect.has_rows:  # the names, so that it is said what is wrong
+        yield pyarrow.schema([(one, pyarrow.string()) for one in chosen]).empty_table()
+        return
     convert = pyarrow.csv.ConvertOptions(
         column_types=dict.fromkeys(dialect.names, pyarrow.string()),
-        include_columns=options.chosen(dialect.names, name),
+        include_columns=chosen,
         null_values=[],
         strings_can_be_null=False,
     )

@@ -294,24 +294,15 @@ def smallest_law(N: Any, K: Any, T: Any, *, is_two_sided: bool = True) -> Smalle
         return SmallestLaw(np.zeros(0), np.zeros(0), num_dense)
     # which of two sides is the upper one
     is_mirrored = ((odd < K) != (few < T)) & (not is_two_sided)
-    *margins, times = _different(*(one[is_listed] for one in (N, odd, few, is_mirrored)))
-    N, odd, few, is_mirrored = (one[:, None].astype(float) for one in margins)
+    margins = np.stack([N, odd, few, is_mirrored], axis=1)[is_listed]
+    different, times = np.unique(margins, axis=0, return_counts=True)
+    N, odd, few, is_mirrored = different.T[:, :, None].astype(float)
     most = int(np.minimum(odd, few).max())
     points, masses = count_tails(N, odd, few, is_mirrored > 0, is_two_sided, most)
     masses = masses * times[:, None]
     points, masses = points[points <= 1], masses[points <= 1]
     order = np.argsort(points)
     return SmallestLaw(points[order], np.cumsum(masses[order]), num_dense)
-
-
-def _different(*margins: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The different margins, and how often each occurs; faster than np.unique along an axis."""
-    order = np.lexsort(margins)
-    margins = tuple(one[order] for one in margins)
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = np.any([one[1:] != one[:-1] for one in margins], axis=0)
-    starts = np.flatnonzero(is_new)
-    return *(one[starts] for one in margins), np.diff(np.append(starts, len(order)))
 
 
 def count_tails(

@@ -76,7 +76,6 @@ from hld.tables.cells import (
 )
 from hld.tables.column_names import table_called
 from hld.tables.derived import with_parts
-from hld.tables.factored import whole_cells
 from hld.tables.schemas.columns import BINNED, FAR, NEW, ODD, digest, in_four_bytes
 from hld.tables.shown_names import listed
 from hld.tables.times import TIMES, as_seconds, is_missing, levels_of_text
@@ -445,7 +444,7 @@ def _numbers(column: Any, values: Any, is_strict: bool) -> tuple[np.ndarray, np.
     is_time = column.kind in TIMES
     found, odd = as_seconds(values, column.kind) if is_time else as_numbers(values, column.name)
     if is_strict and odd.any():
-        cell = whole_cells(values).tolist()[np.argmax(odd)]
+        cell = values.tolist()[np.argmax(odd)]
         if not is_time:
             raise not_a_number(cell, column.name)
         raise TypeError(

@@ -41,7 +41,7 @@ from hld.tables.cells import (
 )
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.derived import PARTS, UNIT, Derived, amount_form, is_written_of, with_parts
-from hld.tables.factored import Factored, whole_cells
+from hld.tables.factored import Factored
 from hld.tables.schemas.columns import (
     BINNED,
     BinColumn,
@@ -367,7 +367,7 @@ def _learned(
         return ColumnSchema(name, LEFT_OUT, note=EMPTY)
     column: Any
     if known.kind in TIMES and (odd := as_seconds(values, known.kind)[1]).any():
-        cell = whole_cells(values).tolist()[np.argmax(odd)]
+        cell = values.tolist()[np.argmax(odd)]
         raise TypeError(
             f"`table` column {name!r} holds {reprlib.repr(cell)}, expected a {known.kind}, as the schema says: "
             "correct it, or make it a missing value"

@@ -42,7 +42,7 @@ from hld.answers.words import p_text
 from hld.features.row_scores import BINS
 from hld.features.row_vectors import check_rows, column_units, some_rows
 from hld.laws.joint import RESOLVED, JointLaw, factor_of_rows, harmonic_mean, joint_law
-from hld.laws.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms, widest_tail
+from hld.laws.ranks.confirmation import ASKED_BELOW, sample_norms
 from hld.testing.conditional.covariates import (
     CovariateFunctions,
     choose_functions,
@@ -54,6 +54,7 @@ from hld.testing.conditional.few_rows import (
     column_pvalues,
     column_scores,
     farthest_rows,
+    law_tail,
     least_pvalues,
     odd_rows,
     rank_of_single,
@@ -173,7 +174,8 @@ class ConditionalTest:
         inner, alpha = self.inner, check_fraction(alpha, "alpha")
         batch = check_rows(inner.circuit, batch)
         T, functions = len(batch), self.functions(batch)
-        own, shown = _corrected(inner, batch, self.given, functions @ self.beta)
+        own, shown = _shown(inner, batch, self.given)
+        own = _corrected(inner, own, shown, functions @ self.beta)
         own *= are_enough(self.shown, self.num_rows)
         mean, least = own.mean(axis=0), LEAST_PVALUE
         spread, shares, found = self._judged(own, shown, self._leverage(functions))
@@ -187,15 +189,13 @@ class ConditionalTest:
             ]
             least = together(np.array(ranks), len(self.singles))
         if self.num_ranked >= T > 1 and self._combined(found) <= ASKED_BELOW:
-            metrics = inner.calibration.metrics
-            found = with_odd_rows(
-                found,
-                odd_rows(metrics, own, leverages, self.farthest),
-                self.num_ranked,
-                lambda rows: self._judged(own[rows], shown[rows], self._leverage(functions[rows]))[
-                    2
-                ],
-            )
+
+            def of_rows(rows: np.ndarray) -> np.ndarray:
+                judged = self._judged(own[rows], shown[rows], self._leverage(functions[rows]))
+                return np.asarray(judged[2])
+
+            odd = odd_rows(inner.calibration.metrics, own, leverages, self.farthest)
+            found = with_odd_rows(found, odd, self.num_ranked, of_rows)
         each, pvalue = tuple(found.tolist()), max(float(self._combined(found)), least)
         covariates = self.covariate_pvalue(batch)
         variances = (self.stds if self.stds.any() else inner.stds[: len(self.stds)]) ** 2
@@ -204,9 +204,10 @@ class ConditionalTest:
         ).judged(pvalue, alpha)
         return result_of(
             inner,
-            batch,
             pvalue,
             alpha,
+            T,
+            int((batch < 0).sum()),
             null="conditional",
             inflation=shares.width * T,
             null_error=None,
@@ -214,7 +215,7 @@ class ConditionalTest:
             deltas=shares.standardised(mean) * inner.shown_weights,
             stds=self.stds * inner.shown_weights,
             context=context,
-            column_pvalues=self._columns(spread, shares.alike(mean), shares, own, functions),
+            column_pvalues=self._columns(spread, mean, shares, own, leverages),
         )
 
     def covariate_pvalue(self, batch: np.ndarray) -> float:
@@ -252,10 +253,12 @@ class ConditionalTest:
         )
 
     def _judged(self, own: np.ndarray, shown: np.ndarray, leverage: Any) -> tuple[Any, ...]:
-        """Spread and shares of residuals (..., T, m) that are `shown`, and the p-value of each metric (..., q)."""
+        """Of residuals (..., T, m) that are `shown`: some, their part of the covariance, shares, p-values (..., q)."""
         T, mean = own.shape[-2], own.mean(axis=-2)
         shares = ShownShares(shown.mean(axis=-2), self.shown, T, self.num_rows, leverage)
-        spread = self._spread(own, mean, T, shares.width)
+        rows = own[..., some_rows(T, MOST_VECTORS), :] - mean[..., None, :]
+        finite = (T**-3.0 + self.num_rows**-3.0) / shares.width**2  # what is left of a row's excess
+        spread = rows, T / (T + PRIOR_ROWS) if T > 1 else 0.0, finite
         return spread, shares, self._pvalues(spread, mean, share_shown(shown, self.stds), shares)
 
     def _leverage(self, functions: np.ndarray) -> np.ndarray:
@@ -275,52 +278,31 @@ class ConditionalTest:
             ratio = (1 / shares.num_rows + leverage) / width[..., None]
             own, powers = _norms_and_powers(metric, rows)
             own = own * ratio
-            if (
-                wide != 1
-            ).any():  # nodes that the reference shows less often, whether or not it varies in them
+            # nodes that the reference shows less often, whether or not it varies in them
+            if (wide != 1).any():
                 widened, more = _norms_and_powers(metric, rows * wide)
                 own, powers = np.maximum(own, widened), np.maximum(powers, more)
             least = np.minimum.accumulate(
                 share * own + (1 - share) * seen[..., None] * norms * ratio, axis=-1
             )
-            trace, frobenius, largest = np.moveaxis(least, -1, 0)
             powers = share * powers + (1 - share) * seen * fourth
-            stretch = np.maximum(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
-            squared = metric.squared(difference) / width
-            found.append(widest_tail(trace, frobenius, largest, squared, stretch))
+            found.append(law_tail(least, powers, finite, metric.squared(difference) / width))
         return np.stack(found, axis=-1)
 
     def _columns(
-        self,
-        spread: Any,
-        difference: np.ndarray,
-        shares: ShownShares,
-        own: np.ndarray,
-        functions: np.ndarray,
+        self, spread: Any, mean: np.ndarray, shares: ShownShares, own: np.ndarray, leverages: Any
     ) -> np.ndarray | None:
         """p-values of the columns given the covariates; None if one has no units of its own."""
         parts = column_units(self.inner.circuit, self.inner.nodes)
         if not all(map(len, parts)):
             return None
-        rows, share, finite = spread
         tested = [
-            part[:0] if given else part
-            for part, given in zip(parts, self.given.tolist(), strict=True)
+            part[:0] if given else part for part, given in zip(parts, self.given, strict=True)
         ]
-        stds = self.stds * np.sqrt(shares.batch)
-        least = least_pvalues(self.columns, own, self._leverage(functions[:, None]), tested)
-        return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite), least)
-
-    def _spread(
-        self, own: np.ndarray, mean: np.ndarray, T: int, width: Any
-    ) -> tuple[np.ndarray, float, Any]:
-        """Some residuals less their mean, the share of their covariance, and what is left of a row's excess."""
-        rows = own[..., some_rows(T, MOST_VECTORS), :] - mean[..., None, :]
-        return (
-            rows,
-            T / (T + PRIOR_ROWS) if T > 1 else 0.0,
-            (T**-3.0 + self.num_rows**-3.0) / width**2,
-        )
+        rows, share, finite = spread
+        least = least_pvalues(self.columns, own, leverages, tested)
+        stds, widths = self.stds * np.sqrt(shares.batch), (share, shares.width, finite)
+        return column_pvalues(rows, shares.alike(mean), stds, tested, widths, least)
 
     def _combined(self, each: np.ndarray) -> Any:
         """One p-value for all metrics (..., q)."""
@@ -449,15 +431,13 @@ def conditional_test(
             "`metric` 'score' has no conditional expectation: leave it out with `covariates`"
         )
     metrics, rng = inner.calibration.metrics, np.random.default_rng([seed, 4])
-    found = residuals(inner.circuit, inner.nodes, rows, given)
+    found, are_shown = _shown(inner, rows, given)
     most = min(len(rows) // FEWEST_EACH, MOST_FUNCTIONS, MOST_VALUES // len(rows))
     chosen = choose_functions(rows, given, inner.circuit.num_categories, most)
     functions = chosen(rows)
     inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
-    beta = _regression(
-        functions, found, inverse, shown_residuals(inner.circuit, inner.nodes, rows, given)
-    )
-    found, are_shown = _corrected(inner, rows, given, functions @ beta)
+    beta = _regression(functions, found, are_shown)
+    found = _corrected(inner, found, are_shown, functions @ beta)
     leverages = (functions @ inverse * functions).sum(axis=1)
     shown, freedom = are_shown.mean(axis=0), round(float(leverages.sum()))
     counts = np.maximum(are_shown.sum(axis=0), 1)
@@ -465,13 +445,13 @@ def conditional_test(
     scale = np.sqrt(len(rows) / np.maximum(counts - freedom, 1))
     found *= are_enough(shown, len(rows)) * scale
     some = found[(which := rng.permutation(len(found))[:MOST_VECTORS])]
-    mapped = [metric.apply(some) for metric in metrics]
-    norms = np.array([sample_norms(one) for one in mapped])
-    joint = (
-        joint_law(factor_of_rows(some), metrics, rng).means
-        if len(metrics) > 1
-        else np.zeros(0, np.float32)
-    )
+    norms, fourth = _norms_of(metrics, some)
+    joint = np.zeros(0, np.float32)
+    if len(metrics) > 1:
+        joint = joint_law(factor_of_rows(some), metrics, rng).means
+    # of what rows add to the errors of the regression, over those of rows
+    errors = _norms_of(metrics, some / np.sqrt(counts / len(rows)))[0]
+    wider = np.divide(errors, norms, out=np.ones_like(norms), where=norms > 0)
     test = ConditionalTest(
         inner,
         chosen,
@@ -480,11 +460,11 @@ def conditional_test(
         inverse,
         event_sums(inner.circuit, rows, given, functions, events),
         norms,
-        np.array([float(((one**2).sum(axis=1) ** 2).mean()) for one in mapped]),
+        fourth,
         found.std(axis=0),
         joint,
         shown,
-        _wider(norms, metrics, some / np.sqrt(counts / len(rows))),
+        wider,
         np.zeros(0),
     )
     found /= scale
@@ -504,19 +484,17 @@ def conditional_test(
     )
 
 
-def _wider(norms: np.ndarray, metrics: Any, errors: np.ndarray) -> np.ndarray:
-    """(q, 3) norms of the covariance of what rows add to the errors of the regression, over those of rows."""
-    own = np.array([sample_norms(metric.apply(errors)) for metric in metrics])
-    return np.divide(own, norms, out=np.ones_like(norms), where=norms > 0)
+def _shown(inner: HLDTest, rows: np.ndarray, given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n, m) residuals of rows, and which of them are shown."""
+    found = residuals(inner.circuit, inner.nodes, rows, given)
+    return found, shown_residuals(inner.circuit, inner.nodes, rows, given)
 
 
 def _corrected(
-    inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.ndarray
-) -> tuple[Any, ...]:
-    """(n, m) residuals of rows less what the circuit gets `wrong`, 0 where they are not shown; and which are shown."""
-    shown = shown_residuals(inner.circuit, inner.nodes, rows, given)
-    found = np.where(shown, residuals(inner.circuit, inner.nodes, rows, given) - wrong, 0.0)
-    return without_rounding(found, inner.circuit, inner.nodes), shown
+    inner: HLDTest, found: np.ndarray, shown: np.ndarray, wrong: np.ndarray
+) -> np.ndarray:
+    """(n, m) residuals less what the circuit gets `wrong`, 0 where they are not shown."""
+    return without_rounding(np.where(shown, found - wrong, 0.0), inner.circuit, inner.nodes)
 
 
 def _norms_and_powers(metric: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -525,19 +503,22 @@ def _norms_and_powers(metric: Any, rows: np.ndarray) -> tuple[np.ndarray, np.nda
     return sample_norms(mapped), ((mapped**2).sum(axis=-1) ** 2).mean(axis=-1)
 
 
-def _regression(
-    functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, shown: np.ndarray
-) -> np.ndarray:
+def _norms_of(metrics: tuple[Any, ...], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(q, 3) and (q,) the same of all metrics, for rows (r, m)."""
+    found = [_norms_and_powers(metric, rows) for metric in metrics]
+    return np.array([norms for norms, _ in found]), np.array([powers for _, powers in found])
+
+
+def _regression(functions: np.ndarray, found: np.ndarray, shown: np.ndarray) -> np.ndarray:
     """(f, m) coefficients of residuals (k, m) on functions (k, f), of each node from the rows that show it."""
-    if shown.all():
-        return np.asarray(inverse @ (functions.T @ found))
     beta = np.empty((functions.shape[1], found.shape[1]))
     masks, which = np.unique(np.packbits(shown, axis=0), axis=1, return_inverse=True)
     for mask in range(masks.shape[1]):
         nodes = np.flatnonzero(which.ravel() == mask)
-        some = functions[shown[:, nodes[0]]]
+        rows = shown[:, nodes[0]]
+        some = functions[rows]
         own = np.linalg.pinv(some.T @ some, rcond=RANK, hermitian=True)
-        beta[:, nodes] = own @ (some.T @ found[np.ix_(shown[:, nodes[0]], nodes)])
+        beta[:, nodes] = own @ (some.T @ found[np.ix_(rows, nodes)])
     return beta
 
 
@@ -549,9 +530,7 @@ def build_judge(
     order: str | None,
     **further: Any,
 ) -> HLDTest | GroupTest | TimeTest | ConditionalTest:
-    """The test itself, or where there are covariates, or reference rows have groups or an order of time, one of those.
-
-    For these there are further statistics of their cells.
+    """The test itself, or where there are covariates, groups or an order of time, one of those.
 
     Shapes: kept (n, V), labels (n,), given (V,).
     """

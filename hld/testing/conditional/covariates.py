@@ -70,11 +70,7 @@ def covariate_mask(
         raise TypeError(
             f"`covariates` is {covariates!r}, expected a sequence of column names or positions"
         )
-    places = [
-        place
-        for one in covariates
-        for place in column_places(names, one, "covariates", table_names, derived)
-    ]
+    places = [place for one in covariates for place in _places(names, one, table_names, derived)]
     if not places:
         raise ValueError("`covariates` names no column: give at least one, or None")
     if len(set(places)) == len(names):
@@ -90,37 +86,24 @@ def covariate_mask(
     return np.isin(np.arange(len(names)), places)
 
 
-def column_places(
-    names: Sequence[Any],
-    column: Any,
-    argument: str,
-    table_names: Sequence[Any] = (),
-    derived: Sequence[Any] = (),
+def _places(
+    names: Sequence[Any], column: Any, table_names: Sequence[Any], derived: Sequence[Any]
 ) -> list[int]:
-    """Positions among the fitted columns of a column that is named or numbered."""
-    names = list(names)
-    all_names = list(table_names) or names
-    name = column
-    if (
-        isinstance(column, (int, np.integer))
-        and not isinstance(column, bool)
-        and 0 <= column < len(all_names)
-    ):
-        name = all_names[column]
-    elif not isinstance(column, str):
-        name = None
-    if name is not None and name in names:
-        return [names.index(name)]
-    if name is not None and (
-        parts := [names.index(one.name) for one in derived if one.source == name]
-    ):
-        return parts
-    said = "" if isinstance(column, str) or name is None else f" ({name!r})"
-    said += ", which is left out of what is learned" if name in all_names else ""
-    raise ValueError(
-        f"`{argument}` names the column {column!r}{said}, expected one of {listed(names, near=column)}, or a "
-        f"position from 0 to {len(all_names) - 1}"
-    )
+    """Positions among the fitted columns of a column that is named, or numbered as in the table."""
+    known, name = list(table_names or names), column
+    is_number = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    if is_number and 0 <= column < len(known):
+        name = known[column]
+    if isinstance(name, str) and name in names:
+        return [list(names).index(name)]
+    parts = [one.name for one in derived if one.source == name]
+    if not parts:
+        said = f" ({name!r}, which is left out of what is learned)" if name in known else ""
+        raise ValueError(
+            f"`covariates` names the column {column!r}{said}, expected one of {listed(names, near=name)}, or a "
+            f"position from 0 to {len(known) - 1}"
+        )
+    return [v for v, one in enumerate(names) if one in parts]
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,13 +35,13 @@ alarm, the p-value of the metric is at least the probability that so many exchan
 as in `hld.laws.ranks.confirmation`.  A row's distance is that of its residual when it is left out, over the standard
 deviation that this has: |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in a batch.
 
-**Columns.**  The input units of a column v see its value alone, so the residuals of their likelihoods,
-l(y_v) - E[l(Y_v) | x], have mean zero where P(Y_v | x) is as learned, whatever the covariates do.  Their mean Z_v over
-a batch, with what functions of the covariates explain taken off, has the covariance S_v (1/T + h) of
-`conditional.conditional_test`, between that of the reference and that of the batch's own rows.  Of the reference's
-S_v the trace is known, and its Frobenius norm and largest eigenvalue are taken to be as large as that allows: Z_v^t Z_v
+**Columns.**  The input units of a column v see its value alone, so the residuals of their likelihoods, l(y_v) -
+E[l(Y_v) | x], have mean zero where P(Y_v | x) is as learned, whatever the covariates do. Their mean Z_v over a batch,
+with what functions of the covariates explain taken off, has the covariance S_v (1/T + h) of
+`conditional.conditional_test`, between that of the reference and that of the batch's own rows. Of the reference's S_v
+the trace is known, and its Frobenius norm and largest eigenvalue are taken to be as large as that allows: Z_v^t Z_v
 then has the widest law with this trace, and p-values are too large rather than too small, but for few rows of columns
-with rare levels, which are judged by rank as well.  Covariates have no p-value: they may move.
+with rare levels, which are judged by rank as well. Covariates have no p-value: they may move.
 
 **Columns of few rows.**  A mean of five residuals or fewer has no law that three norms could tell, and a column by
 itself has fewer values than a row: a level of one row in twenty is 4.4 standard deviations from the mean.  So the rows
@@ -202,25 +202,21 @@ def column_pvalues(
 
     Shapes: rows (r, m), difference (m,), stds (m,), spread (float, float, float), least (V,) -> (2, V).
     """
-    found = np.full((2, len(parts)), np.nan)
+    found, (share, width, finite) = np.full((2, len(parts)), np.nan), spread
     tested = [v for v, part in enumerate(parts) if len(part)]
     for v in tested:
         part = parts[v]
-        law = _column_pvalue(
-            rows[:, part], difference[part], float((stds[part] ** 2).sum()), spread
-        )
-        found[0, v] = max(law, least[v])
+        own, total = rows[:, part], float((stds[part] ** 2).sum())
+        norms = share * sample_norms(own) + (1 - share) * total
+        fourth = share * ((own**2).sum(axis=1) ** 2).mean() + (1 - share) * 3 * total**2
+        squared = float(difference[part] @ difference[part]) / width
+        found[0, v] = max(float(law_tail(norms, fourth, finite, squared)), least[v])
     found[1, tested] = holm(found[0, tested])
     return found
 
 
-def _column_pvalue(
-    rows: np.ndarray, difference: np.ndarray, total: float, spread: tuple[float, float, float]
-) -> float:
-    """That of one column, whose residuals in the reference have the trace `total`."""
-    share, width, finite = spread
-    trace, frobenius, largest = share * sample_norms(rows) + (1 - share) * total
-    fourth = share * float(((rows**2).sum(axis=1) ** 2).mean()) + (1 - share) * 3 * total**2
-    stretch = max(1.0, 1.0 + float(excess_of(trace, frobenius, fourth)) * finite)
-    squared = float(difference @ difference) / width
-    return float(widest_tail(trace, frobenius, largest, squared, stretch))
+def law_tail(norms: np.ndarray, fourth: Any, finite: Any, squared: Any) -> Any:
+    """P(Q >= squared) for the widest law with norms (..., 3), its variance stretched by what is left of the excess."""
+    trace, frobenius, largest = np.moveaxis(norms, -1, 0)
+    stretch = np.maximum(1.0, 1.0 + excess_of(trace, frobenius, fourth) * finite)
+    return widest_tail(trace, frobenius, largest, squared, stretch)

@@ -64,13 +64,8 @@ def shown_residuals(
 def without_rounding(
     values: np.ndarray, circuit: pcircuit.Circuit, nodes: np.ndarray
 ) -> np.ndarray:
-    """The same (n, m) values with 0 for those that are rounding beside the mean likelihood of their node.
-
-    A column that is constant, or known from the covariates, has residuals that are nothing else, and tests of rounding
-    against rounding say anything.
-
-    Shapes: values (n, m), nodes (m,).
-    """
+    """The same (n, m) values with 0 for those that are rounding beside the mean likelihood of their node."""
+    # a column that is constant, or known from the covariates, has residuals that are nothing else
     values[np.abs(values) <= SLACK * unit_means(circuit)[nodes]] = 0.0
     return values
 

@@ -20,16 +20,19 @@ The test sees an alternative through the mean of its likelihood vectors and thei
 from __future__ import annotations
 
 import reprlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 import pcircuit
+from hld.answers.column_shifts import labels_of
+from hld.answers.table_facts import as_table
 from hld.features.row_vectors import some_rows
 from hld.references.circuit import CircuitReference
 from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.tables.shown_names import listed
 from pcircuit.arguments import check_whole_number
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
@@ -126,6 +129,59 @@ def read_edits(edits: object) -> list[Edit]:
                 f"`edits` must be a list of edits such as 'sex=F:+0.05', found {reprlib.repr(one)} in it"
             )
     return found
+
+
+def coded_edit(detector: Any, edit: Edit) -> Edit:
+    """An edit with a variable and a category in place of names."""
+    place = _place(detector.encoder_, edit)
+    p = float(pcircuit.marginal_tables(detector.circuit_)[place["column"]][place["level"]])
+    if not 0 < p < 1 or share_after(p, edit.by) is None:
+        raise ValueError(
+            f"`by` of an edit is {edit.by:g}, but level {edit.level!r} of column {edit.column!r} has the "
+            f"share {p:.4g}: expected a level that some rows have and some not, and a result from 0 to 1"
+        )
+    return replace(edit, **place)
+
+
+def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
+    """Variable and category of an edit's column and level."""
+    names = encoder.names
+    column: Any = edit.column
+    is_number = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+    if is_number and 0 <= column < len(encoder.table_names):
+        column = encoder.table_names[column]
+    if column not in names:
+        raise ValueError(
+            f"`column` of an edit must be one of {listed(names, 8, near=edit.column)}, found {edit.column!r}"
+        )
+    v = names.index(column)
+    labels = labels_of(encoder.columns[v])[:-1]  # missing cells are no level of the circuit
+    text = str(edit.level)
+    folded = [one.casefold() for one in labels]
+    if text in labels:
+        return {"column": v, "level": labels.index(text)}
+    if folded.count(text.casefold()) == 1:  # as shells and files write true and false
+        return {"column": v, "level": folded.index(text.casefold())}
+    cells = np.full((1, len(names)), None, dtype=object)
+    cells[0, v] = _as_number(edit.level)
+    try:
+        codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
+        if codes[0, v] >= 0 and not report.num_unseen[v]:
+            return {"column": v, "level": int(codes[0, v])}
+    except ValueError:  # the schema refuses what is none of the levels
+        pass
+    raise ValueError(
+        f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
+        f"{edit.level!r}"
+    )
+
+
+def _as_number(level: Any) -> Any:
+    """A text as the number that it may be, and all else as it is."""
+    try:
+        return float(level) if isinstance(level, str) else level
+    except ValueError:
+        return level
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,172 +1,22 @@
-"""Planning for a detector: columns and levels by name, tables as alternatives, and a plan in words."""
+"""Planning for a detector: a plan in words and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-import pcircuit
-from hld.answers.column_shifts import labels_of, percent
+from hld.answers.column_shifts import percent
 from hld.answers.progress import shown_steps
-from hld.answers.table_facts import as_table
-from hld.tables.shown_names import in_one_line, listed, printable, visible
-from hld.testing.planning.alternatives import Alternative, Edit, read_edits, share_after
-from hld.testing.planning.counts import (
-    CountDraws,
-    EventRows,
-    event_rows,
-    shared_level,
-    shown_rows,
-)
-from hld.testing.planning.power import MOST_ROWS, Detectable, Planner, rejections
-from hld.witnesses.largest_count import count_events
-from hld.witnesses.witnesses import has_witnesses
+from hld.tables.shown_names import in_one_line, printable, visible
+from hld.testing.planning.alternatives import Edit, read_edits
+from hld.testing.planning.power import MOST_ROWS, Detectable, Planner
 from pcircuit.arguments import check_flag, check_whole_number
 
 DAYS = (1, 7, 30)
 
 
-def coded_edit(detector: Any, edit: Edit) -> Edit:
-    """An edit with a variable and a category in place of names."""
-    place = _place(detector.encoder_, edit)
-    p = float(pcircuit.marginal_tables(detector.circuit_)[place["column"]][place["level"]])
-    if not 0 < p < 1 or share_after(p, edit.by) is None:
-        raise ValueError(
-            f"`by` of an edit is {edit.by:g}, but level {edit.level!r} of column {edit.column!r} has the "
-            f"share {p:.4g}: expected a level that some rows have and some not, and a result from 0 to 1"
-        )
-    return replace(edit, **place)
-
-
-def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
-    """Variable and category of an edit's column and level."""
-    names = encoder.names
-    is_number = isinstance(edit.column, (int, np.integer)) and not isinstance(edit.column, bool)
-    is_place = is_number and 0 <= edit.column < len(encoder.table_names)  # type: ignore[operator]
-    column = encoder.table_names[edit.column] if is_place else edit.column
-    if column not in names:
-        raise ValueError(
-            f"`column` of an edit must be one of {listed(names, 8, near=edit.column)}, found {edit.column!r}"
-        )
-    v = names.index(column)
-    labels = labels_of(encoder.columns[v])[:-1]  # missing cells are no level of the circuit
-    if str(edit.level) in labels:
-        return {"column": v, "level": labels.index(str(edit.level))}
-    folded = [one.casefold() for one in labels]
-    if folded.count(str(edit.level).casefold()) == 1:  # as shells and files write true and false
-        return {"column": v, "level": folded.index(str(edit.level).casefold())}
-    cells = np.full((1, len(names)), None, dtype=object)
-    cells[0, v] = _as_number(edit.level)
-    try:
-        codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
-        is_known = codes[0, v] >= 0 and not report.num_unseen[v]
-    except ValueError:  # the schema refuses what is none of the levels
-        is_known = False
-    if not is_known:
-        raise ValueError(
-            f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
-            f"{edit.level!r}"
-        )
-    return {"column": v, "level": int(codes[0, v])}
-
-
-def _as_number(level: Any) -> Any:
-    """A text as the number that it may be, and all else as it is."""
-    try:
-        return float(level) if isinstance(level, str) else level
-    except ValueError:
-        return level
-
-
-class TablePlanner(Planner):
-    """What a detector finds: what the counts of single columns find is included (`planning.counts`)."""
-
-    def __init__(self, detector: Any) -> None:
-        super().__init__(detector.test_)
-        self.detector, self.events = detector, None
-        if has_witnesses(detector):
-            self.events = count_events(detector.profile_.counts, detector.encoder_.ordered)
-
-    def means(self, rows: np.ndarray) -> np.ndarray:
-        """Means of the vector and of the events that are counted."""
-        own = super().means(rows)
-        if self.events is None:
-            return own
-        return np.append(own, self.events.indicators(rows).mean(axis=0))
-
-    def own_mean(self) -> np.ndarray:
-        """The same under the circuit."""
-        if self.events is None:
-            return super().own_mean()
-        tables = [np.append(one, 0.0) for one in pcircuit.marginal_tables(self.test.circuit)]
-        return np.append(super().own_mean(), self.events.of(tables))
-
-    def reference_mean(self) -> np.ndarray:
-        """The same under the reference."""
-        if self.events is None:
-            return super().reference_mean()
-        counts = self.detector.profile_.counts
-        shares = self.events.of(counts) / np.maximum(shown_rows(self.events, counts), 1)
-        return np.append(super().reference_mean(), shares)
-
-    def together(self, rows: np.ndarray) -> EventRows | None:
-        """How events vary together with the vectors."""
-        return None if self.events is None else event_rows(self.test, self.events, rows)
-
-    def alternative(self, what: Any) -> Alternative:
-        """The alternative of a circuit, a table, or an edit that names a column and a level."""
-        if isinstance(what, Edit):
-            what = coded_edit(self.detector, what)
-        elif not isinstance(what, (Alternative, pcircuit.Circuit)):
-            rows, _ = self.detector.encoder_.encode(what, "alternative", ignore_extra=True)
-            what = rows[(rows >= 0).all(axis=1)]
-        return super().alternative(what)
-
-    def level(self, T: int, alpha: float) -> tuple[int, float]:
-        """How many rows may be others, and the part of the level that the distance has."""
-        level = shared_level(self.detector, T, alpha)
-        return level.others, level.distance
-
-    def batches(
-        self, found: Alternative, T: int, alpha: float, num_draws: int
-    ) -> Callable[[np.ndarray], Callable[[float], np.ndarray]]:
-        """Which draws are rejected by the distance or by a count."""
-        level, size = shared_level(self.detector, T, alpha), len(self.test.mean)
-        distance = rejections(self.test, found, T, level.others, level.distance, num_draws)
-        if self.events is None or level.law is None:
-            return lambda shift: distance.along(shift[:size])
-        counts = CountDraws(self.detector, level, distance, found)
-
-        def along(shift: np.ndarray) -> Callable[[float], np.ndarray]:
-            by_distance = distance.along(shift[:size])
-
-            def rejected(h: float) -> np.ndarray:
-                counted = counts.rejected(h * shift[size:])
-                return counted if counted.all() else counted | by_distance(h)
-
-            return rejected
-
-        return along
-
-    def detectable(
-        self, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
-    ) -> tuple[Detectable, ...]:
-        """With the names of columns and levels."""
-        columns = self.detector.encoder_.columns
-        return tuple(
-            replace(
-                one,
-                column=columns[one.column].name,
-                level=labels_of(columns[one.column])[one.level],
-            )
-            for one in super().detectable(T, power, alpha, per_column=per_column)
-        )
-
-
-def planner_of(detector: Any) -> TablePlanner:
+def planner_of(detector: Any) -> Planner:
     """What a fitted detector finds; ValueError where it judges batches by a test whose power is not computed here."""
     if detector.judge_ is not detector.test_:
         raise ValueError(
@@ -177,7 +27,7 @@ def planner_of(detector: Any) -> TablePlanner:
         raise ValueError(
             "`detector` has leaves that are densities, whose power is not known: fit with leaves='bins'"
         )
-    return TablePlanner(detector)
+    return Planner(detector.test_, detector)
 
 
 @dataclass(frozen=True)
@@ -286,8 +136,8 @@ def plan(
 
     Notes
     -----
-    See `planning.power` and `hld.testing.planning.counts` for what is computed and its limits; it takes some seconds,
-    more with more columns: a bisection for each of up to 100 levels, for each number of days.
+    See `hld.testing.planning.power` for what is computed and its limits; it takes some seconds, more with more columns:
+    a bisection for each of up to 100 levels, for each number of days.
 
     Examples
     --------

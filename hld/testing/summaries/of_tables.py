@@ -35,8 +35,8 @@ from hld.answers.table_facts import (
 )
 from hld.tables.schemas.encoder import EncodingReport
 from hld.tables.schemas.quality import DataQuality
-from hld.testing.summaries.summary import BatchSummary, check_summary
-from hld.testing.summaries.summing import detector_fingerprint, summarize_rows
+from hld.testing.summaries.summary import BatchSummary, check_summary, detector_fingerprint
+from hld.testing.summaries.summing import summarize_rows
 
 MOST_CELLS = 100_000  # of pairs: more would make a long text of a summary, which then has none
 CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")

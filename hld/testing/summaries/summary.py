@@ -14,7 +14,13 @@ Besides these a summary holds, where they are known,
 * cells that the schema of a table does not know, and the counts of each column's categories, of the pairs of
   categories along the tree, and of odd rows (`hld.answers.profile`)
 
-Summaries as JSON: plain numbers with names, each checked when it is read.
+**Fingerprint.**  Which model a summary is for: a hash of everything that its sums depend on.
+
+Sums of likelihoods mean something only with the circuit and the nodes that they were made with; with another model
+they would silently give a wrong p-value.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
+mean and the metrics (by which the spread is measured), so it is the same in every process that read the same file.
+
+**JSON.**  Plain numbers with names, each checked when it is read.
 
 JSON is one object: "format" and "version", the scalars, and "arrays", nested lists by name.  Doubles are written with
 enough digits to read them back exactly.
@@ -26,17 +32,25 @@ model that they claim to be for.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import reprlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+import pcircuit
 from pcircuit.arguments import check_whole_number
-from pcircuit.io.archive import RepeatedName, check_names, distinct_names, saved_count
+from pcircuit.io.archive import (
+    RepeatedName,
+    check_names,
+    distinct_names,
+    saved_count,
+    with_prefix,
+)
+from pcircuit.io.circuit_file import to_arrays
 
 FORMAT, VERSION = "hld.summary", 1
 MOST_NUMBERS = 10_000_000
@@ -180,7 +194,7 @@ class BatchSummary:
     model: str
     num_rows: int
     num_missing: int
-    arrays: Mapping[str, np.ndarray] = field(repr=False)
+    arrays: dict[str, np.ndarray] = field(repr=False)
     absent: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
 
@@ -292,3 +306,34 @@ def check_summary(value: object, model: str, name: str = "summary") -> BatchSumm
         )
     check_whole_number(value.num_rows, f"{name}.num_rows", 1)
     return value
+
+
+def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
+    """The fingerprint of a test."""
+    arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
+    scalars = []
+    for i, metric in enumerate(calibration.metrics):
+        own_scalars, own = metric.to_parts()
+        scalars.append(own_scalars)
+        arrays |= with_prefix(f"metric.{i}.", own)
+    return arrays_digest(arrays, json.dumps(scalars, sort_keys=True))
+
+
+def arrays_digest(arrays: dict[str, Any], text: str) -> str:
+    """The SHA-256 of a text, and of arrays with their names, types and shapes."""
+    digest = hashlib.sha256(text.encode())
+    for name, array in sorted(arrays.items()):
+        array = np.ascontiguousarray(array)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
+
+
+def detector_fingerprint(test: str, schema: Any) -> str:
+    """The fingerprint of a detector: of its test, and of how it reads tables."""
+    form = json.dumps(schema.to_dict(), sort_keys=True)
+    return hashlib.sha256(f"{test} {form}".encode()).hexdigest()

@@ -7,13 +7,7 @@ kept, of a part of the rows as of all.  A batch with no more rows than are kept 
 but for holes that are filled by draws, as where the circuit is the reference: the draws of a chunk depend on its place
 and size, as the rows that will follow are not known.
 
-**Fingerprint.**  Which model a summary is for: a hash of everything that its sums depend on.
-
-Sums of likelihoods mean something only with the circuit and the nodes that they were made with; with another model
-they would silently give a wrong p-value.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
-mean and the metrics (by which the spread is measured), so it is the same in every process that read the same file.
-
-How the rows of a batch vary, in a few numbers that add up: what an alarm is checked by when the rows are gone.
+**Spread.**  How the rows of a batch vary, in a few numbers that add up: what checks an alarm when the rows are gone.
 
 Where rows are the reference, a small p-value is checked by the batch's own rows (`hld.laws.ranks.confirmation`).  The
 check asks three things of them, in each metric, for y_t = F (L(x_t) - mu) and their mean y:
@@ -44,15 +38,12 @@ Sketches by random signs: Alon, Matias and Szegedy (1999), J. Computer and Syste
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-import pcircuit
 from hld.features.row_vectors import RowVectors, complete
 from hld.gchi2.three_moments import ThreeMoments, three_moments
 from hld.laws.ranks.confirmation import MOST_VECTORS, excess_of, pooled_law, widest_tail
@@ -61,8 +52,6 @@ from hld.references.available import MOST_PAIRED, Shown, shown_by
 from hld.references.kept_rows import KeptRows
 from hld.testing.summaries.summary import OF_SPREAD, BatchSummary
 from pcircuit.evidence import checked, is_missing
-from pcircuit.io.archive import with_prefix
-from pcircuit.io.circuit_file import to_arrays
 
 Spread: TypeAlias = Mapping[str, np.ndarray]  # the arrays of `OF_SPREAD`
 SKETCH = 16  # r
@@ -112,11 +101,8 @@ def confirmed_by_spread(
     """
     k, N, result = kept.num_rows, kept.num_rows + T, []
     for i, metric in enumerate(metrics):
-        center = metric.apply(mean)
-        length = float(np.linalg.norm(center))
-        small = _signs(len(center)) @ center
-        scatter = spread["sketch"][i] - T * np.outer(small, small)
-        norms = _norms(scatter, spread["squares"][i] - T * length**2, T)
+        length, scatter, square = _about_mean(metric, spread, i, mean, T)
+        norms = _norms(scatter, square, T)
         own = ((spread["fourths"][i] / T) ** 0.25 + T / N * length) ** 4
         batch = length * stretch, squared[i], T
         own_norms, fourth = norms * stretch**2, own * stretch**4
@@ -132,34 +118,34 @@ def confirmed_by_spread(
 def pooled_by_spread(
     metrics: tuple[Any, ...], batches: tuple[Any, Any], mean: np.ndarray, squared: np.ndarray
 ) -> tuple[Any, ...]:
-    """For each metric the p-value that the spreads of two batches allow, whatever the rows of both follow.
-
-    The covariance of a row is that of all rows about their common mean.  The law has three cumulants of it
-    (`hld.gchi2.three_moments`): the trace, and the sums of squares and cubes of the eigenvalues of its sketch, which on
-    average are too large, so that tails are too wide rather than too thin; and the variance that the fourth powers
-    allow, as in `hld.laws.ranks.confirmation`.
-
-    Shapes: mean (m,), squared (q,).
-    """
+    """For each metric the p-value that the spreads of two batches allow; shapes mean (m,), squared (q,)."""
+    # the covariance of a row is that of all rows about their common mean; the law has its trace, the sums of squares
+    # and cubes of the eigenvalues of its sketch, on average too large, and the variance that the fourth powers allow
     n, T = (one.num_rows for one in batches)
     N, result = n + T, []
     every = sum(one.num_rows * one.means for one in batches) / N
     both = {name: sum(one.arrays[name] for one in batches) for name in OF_SPREAD}
     for i, metric in enumerate(metrics):
-        center = metric.apply(every - mean)
-        length, signs = float(np.linalg.norm(center)), _signs(len(center))
-        small = signs @ center
-        scatter = both["sketch"][i] - N * np.outer(small, small)
-        trace = max(both["squares"][i] - N * length**2, 0.0) / (N - 1)
+        length, scatter, square = _about_mean(metric, both, i, every - mean, N)
+        trace = max(square, 0.0) / (N - 1)
         values = np.maximum(np.linalg.eigvalsh(scatter), 0.0) / (N - 1)
         second, scale = float((values**2).sum()), three_moments(values).scale
         fourth = ((both["fourths"][i] / N) ** 0.25 + length) ** 4
-        stretch = (
-            excess_of(trace, np.sqrt(second), fourth) * (T**-3.0 + n**-3.0) / (1 / T + 1 / n) ** 2
-        )
+        width = 1 / T + 1 / n
+        stretch = excess_of(trace, np.sqrt(second), fourth) * (T**-3.0 + n**-3.0) / width**2
         law = ThreeMoments(trace, second, scale)
-        result.append(float(law.tail(squared[i] / (1 / T + 1 / n), max(1.0, 1.0 + float(stretch)))))
+        result.append(float(law.tail(squared[i] / width, max(1.0, 1.0 + float(stretch)))))
     return tuple(result)
+
+
+def _about_mean(
+    metric: Any, spread: Spread, i: int, mean: np.ndarray, T: int
+) -> tuple[float, np.ndarray, float]:
+    """The length of the mean of T rows in metric i, and about it their sketch (r, r) and sum of squares."""
+    center = metric.apply(mean)
+    length, small = float(np.linalg.norm(center)), _signs(len(center)) @ center
+    scatter = spread["sketch"][i] - T * np.outer(small, small)
+    return length, scatter, spread["squares"][i] - T * length**2
 
 
 def _norms(scatter: np.ndarray, square: float, T: int) -> np.ndarray:
@@ -168,20 +154,14 @@ def _norms(scatter: np.ndarray, square: float, T: int) -> np.ndarray:
         return np.zeros(3)
     trace = max(square, 0.0) / (T - 1)
     frobenius = min(float(np.linalg.norm(scatter)) / (T - 1), trace)
-    return np.array(
-        [
-            trace,
-            frobenius,
-            min(max(float(np.linalg.eigvalsh(scatter)[-1]), 0.0) / (T - 1), frobenius),
-        ]
-    )
+    largest = max(float(np.linalg.eigvalsh(scatter)[-1]), 0.0) / (T - 1)
+    return np.array([trace, frobenius, min(largest, frobenius)])
 
 
 def _signs(l: int) -> np.ndarray:
     """(r, l) R."""
-    return (
-        2.0 * np.random.default_rng([SKETCH_SEED, l]).integers(0, 2, size=(SKETCH, l)) - 1.0
-    ) / np.sqrt(SKETCH)
+    bits = np.random.default_rng([SKETCH_SEED, l]).integers(0, 2, size=(SKETCH, l))
+    return (2.0 * bits - 1.0) / np.sqrt(SKETCH)
 
 
 SLACK = 1e-3  # roundings, and likelihoods of units whose parameters sum to a little more than 1
@@ -220,12 +200,9 @@ def _is_of_rows(spread: Spread, T: int, metrics: tuple[Any, ...], bounds: np.nda
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
 CACHED_VALUES = (
-    125_000  # of these, differences that the metrics look at in turn: a megabyte, which caches hold
+    125_000  # of these, differences that metrics look at in turn: a megabyte, which caches hold
 )
-MOST_SPREAD, LEAST_SPREAD = (
-    20_000,
-    1_000,
-)  # rows of a batch whose spread is taken; of each further chunk of it
+MOST_SPREAD, LEAST_SPREAD = 20_000, 1_000  # rows whose spread is taken; of each further chunk
 SEED = 17  # of their choice
 
 
@@ -328,34 +305,3 @@ def _chosen(rows: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarr
         return rows, numbers
     kept = np.sort(np.argpartition(numbers, MOST_PAIRED)[:MOST_PAIRED])
     return rows[kept], numbers[kept]
-
-
-def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
-    """The fingerprint of a test."""
-    arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
-    scalars = []
-    for i, metric in enumerate(calibration.metrics):
-        own_scalars, own = metric.to_parts()
-        scalars.append(own_scalars)
-        arrays |= with_prefix(f"metric.{i}.", own)
-    return arrays_digest(arrays, json.dumps(scalars, sort_keys=True))
-
-
-def arrays_digest(arrays: dict[str, Any], text: str) -> str:
-    """The SHA-256 of a text, and of arrays with their names, types and shapes."""
-    digest = hashlib.sha256(text.encode())
-    for name, array in sorted(arrays.items()):
-        array = np.ascontiguousarray(array)
-        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
-test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
-
-
-def detector_fingerprint(test: str, schema: Any) -> str:
-    """The fingerprint of a detector: of its test, and of how it reads tables."""
-    form = json.dumps(schema.to_dict(), sort_keys=True)
-    return hashlib.sha256(f"{test} {form}".encode()).hexdigest()

@@ -137,10 +137,9 @@ def own_spread(
 ) -> Callable[[], np.ndarray]:
     """A function that gives an (r + 1, size) array Y such that Y^t Y is the matrix V of the rows of a batch.
 
-    The rows are looked at when it is called first: few batches are odder than all groups.
-
     Shapes: batch (T, V), fill (size,), center (size,).
     """
+    # the rows are looked at when it is called first: few batches are odder than all groups
 
     @cache
     def spread() -> np.ndarray:
@@ -210,14 +209,15 @@ class GroupContext:
 
 
 @dataclass(frozen=True, eq=False)
-class VariationTest:
-    """Test of batches against others like them: groups, or stretches of time."""
+class GroupTest:
+    """Test of batches against others like them: here groups."""
 
     inner: HLDTest
     reference: Any
     statistics: GroupStatistics
-    kind = ""
-    compared = ""
+    kind = "groups"
+    compared = "groups"
+    reads: Any = GroupReference  # what is read from a file
     many = MANY  # others from which on there is a normal law beyond the ranks
     is_exact = True  # whether they are exchangeable
 
@@ -257,9 +257,10 @@ class VariationTest:
         told = zip(statistics.pairs.tolist(), pairs.T.tolist(), strict=False)
         return result_of(
             inner,
-            batch,
             pvalue,
             alpha,
+            T,
+            int((batch < 0).sum()),
             null=self.kind,
             inflation=1 + 1 / G,
             null_error=found.error,
@@ -290,43 +291,6 @@ class VariationTest:
             self.longest if self.longest < T else None,
             pvalue if self.law and pvalue * (1 + G) < LEAST_RANK else None,
         )
-
-    @property
-    def longest(self) -> int:
-        """Rows of the largest of the others."""
-        raise NotImplementedError
-
-    @property
-    def law(self) -> str:
-        """The law beyond the ranks, in words; nothing where there is none."""
-        raise NotImplementedError
-
-    def least_pvalue(self, T: int = 1) -> float:
-        """The smallest p-value by rank of a batch of T rows; 0 where a law goes below it without being told."""
-        raise NotImplementedError
-
-    def smallest_pvalue(self, T: int) -> float:
-        """What no p-value of a batch of T rows is below, laws included."""
-        return self.least_pvalue(T)
-
-    def bounded(
-        self, T: int, columns: np.ndarray | None, pairs: np.ndarray, nodes: np.ndarray
-    ) -> tuple[Any, ...]:
-        """The least p-value of a batch of T rows, and p-values (2, V) of columns, (2, P) of pairs, (m,) of nodes."""
-        return 0.0, columns, pairs, nodes
-
-    def to_arrays(self) -> dict[str, Any]:
-        """The others, for a file."""
-        own: dict[str, Any] = self.reference.to_arrays()
-        return own | with_prefix(PREFIX, self.statistics.to_arrays())
-
-
-class GroupTest(VariationTest):
-    """Test of batches against groups."""
-
-    reference: GroupReference
-    kind = "groups"
-    compared = "groups"
 
     @property
     def num_groups(self) -> int:
@@ -368,12 +332,24 @@ class GroupTest(VariationTest):
             f"p-values by rank among them{law}\nnatural variation: {worth}"
         )
 
+    def bounded(
+        self, T: int, columns: np.ndarray | None, pairs: np.ndarray, nodes: np.ndarray
+    ) -> tuple[Any, ...]:
+        """The least p-value of a batch of T rows, and p-values (2, V) of columns, (2, P) of pairs, (m,) of nodes."""
+        return 0.0, columns, pairs, nodes
+
+    def to_arrays(self) -> dict[str, Any]:
+        """The others, for a file."""
+        own: dict[str, Any] = self.reference.to_arrays()
+        return own | with_prefix(PREFIX, self.statistics.to_arrays())
+
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> GroupTest:
         """What `to_arrays` gave, checked."""
-        statistics = read_statistics(inner, arrays)
-        groups = GroupReference.from_arrays(arrays, inner.vectors.bounds, statistics.bounds)
-        return cls(inner, groups, statistics)
+        own = under_prefix(PREFIX, arrays)
+        statistics = GroupStatistics.from_arrays(own, inner.circuit.num_categories)
+        reference = cls.reads.from_arrays(arrays, inner.vectors.bounds, statistics.bounds)
+        return cls(inner, reference, statistics)
 
 
 def group_test(
@@ -442,11 +418,8 @@ def single_pvalues(
             own, others, parts, many=many, spread=spread, beside=odd.tails, laws=odd.laws
         )
         columns, pairs = np.split(found, [len(parts)], axis=1)
-    of_nodes = None if spread is None else lambda: spread()[:, :m]
-    numbers = ranked_parts(
-        own[:m], others[:, :m], list(np.arange(m)[:, None]), many=many, spread=of_nodes
-    )
-    return columns, pairs, numbers[1]
+    nodes = ranked_parts(own, others, list(np.arange(m)[:, None]), many=many, spread=spread)
+    return columns, pairs, nodes[1]
 
 
 def law_of(num_groups: int, is_normal: bool, statistics: GroupStatistics) -> str:
@@ -462,8 +435,3 @@ def features_of(
     return lambda some: statistics.features(
         inner.circuit, rows[some], None if cells is None else cells.rows(some)
     )
-
-
-def read_statistics(inner: HLDTest, arrays: Any) -> GroupStatistics:
-    """The statistics in the arrays of a file."""
-    return GroupStatistics.from_arrays(under_prefix(PREFIX, arrays), inner.circuit.num_categories)

@@ -40,11 +40,10 @@ from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.variation.group_test import (
     LEAST_RANK,
-    VariationTest,
+    GroupTest,
     features_of,
     fill_of,
     law_of,
-    read_statistics,
 )
 
 SHOWN_SIZES = (10, 100, 1000)
@@ -52,10 +51,11 @@ INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
 RISK = 0.05
 
 
-class TimeTest(VariationTest):
+class TimeTest(GroupTest):
     """Test of successive rows against stretches of a series."""
 
     reference: StretchReference
+    reads = StretchReference
     kind = "time"
     compared = "stretches of time"
     many = FEWEST_STRETCHES
@@ -70,18 +70,21 @@ class TimeTest(VariationTest):
             bound = max(least, self.least_of_columns(T))
             return bound, None, pairs, np.maximum(nodes, bound)
         bounds, by_law = np.full(columns.shape[1], least), np.zeros(columns.shape, dtype=bool)
-        for v, own in self.constant_columns.items():
-            if columns[0, v] < 1:
+        for v, own in (self.constant_columns | self.dependent_columns).items():
+            if v in self.dependent_columns or columns[0, v] < 1:
                 bounds[v] = max(least, _least(own, T))
-                by_law[:, v] = columns[:, v] * (len(self.reference.at(T)) + 1) < LEAST_RANK
-        for v, own in self.dependent_columns.items():
-            bounds[v] = max(least, _least(own, T))
+        constant = list(self.constant_columns)
+        by_law[:, constant] = columns[:, constant] * (len(self.reference.at(T)) + 1) < LEAST_RANK
         columns = np.maximum(columns, np.where(by_law, least, bounds))
         scopes = [self.inner.circuit.scope(int(node)) for node in self.inner.nodes]
         floor = [min(float(bounds[one].max()), float(columns[1, one].min())) for one in scopes]
         pairs = np.maximum(pairs, bounds[self.statistics.pairs].max(axis=1))
         bound = min(bounds.max(), columns[1].min(), pairs[1].min(initial=1.0))
         return float(bound), columns, pairs, np.maximum(nodes, floor)
+
+    def smallest_pvalue(self, T: int) -> float:
+        """What no p-value of a batch of T rows is below."""
+        return self.least_pvalue(T)
 
     def least_pvalue(self, T: int = 1) -> float:
         """1 / (G + 1), see above, for a batch of T rows; 0 where stretches differ and are long enough for a law."""
@@ -141,13 +144,6 @@ class TimeTest(VariationTest):
             f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
             f"effective sample sizes: {sizes}"
         )
-
-    @classmethod
-    def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> TimeTest:
-        """What `to_arrays` gave, checked."""
-        statistics = read_statistics(inner, arrays)
-        stretches = StretchReference.from_arrays(arrays, inner.vectors.bounds, statistics.bounds)
-        return cls(inner, stretches, statistics)
 
 
 def _least(stretches: StretchReference, T: int) -> float:

@@ -127,15 +127,19 @@ def marginals(reference: Reference, **options: Any) -> SparseRows:
 
     O(K^2 C) per variable.
     """
-    rows = []
-    for _, places, table in input_tables(reference, "marginals"):
-        left, values, _ = np.linalg.svd(table, full_matrices=False)
-        kept = values > RANK * values[0]
-        rows += [
-            (places, vector / value)
-            for vector, value in zip(left.T[kept], values[kept], strict=True)
-        ]
+    rows = [
+        (places, row)
+        for _, places, table in input_tables(reference, "marginals")
+        for row in _rows_of(np.linalg.pinv(table, rcond=RANK))
+    ]
     return sparse_rows("marginals", rows, len(reference.nodes))
+
+
+def _rows_of(matrix: np.ndarray) -> np.ndarray:
+    """As few rows (r, K) as have the norm of a matrix (l, K)."""
+    _, values, directions = np.linalg.svd(matrix, full_matrices=False)
+    kept = values > RANK * values.max(initial=0.0)
+    return values[kept, None] * directions[kept]
 
 
 def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-arg]
@@ -175,14 +179,13 @@ def ordered(
 
     O(K C min(K, C)) per variable.
     """
-    tables, margins = (
-        input_tables(reference, "ordered"),
-        pcircuit.marginal_tables(reference.circuit),
-    )
-    rows = []
-    for v, places, table in tables:
-        if ordered is None or v in ordered:
-            rows += [(places, row) for row in _cumulative(table, margins[v])]
+    margins = pcircuit.marginal_tables(reference.circuit)
+    rows = [
+        (places, row)
+        for v, places, table in input_tables(reference, "ordered")
+        if ordered is None or v in ordered
+        for row in _cumulative(table, margins[v])
+    ]
     if not rows:
         raise ValueError(
             "`metric` 'ordered' compares variables whose categories ascend, and none of them has input "
@@ -191,14 +194,11 @@ def ordered(
     return sparse_rows("ordered", rows, len(reference.nodes))
 
 
-def _cumulative(table: Any, margin: Any) -> Any:
+def _cumulative(table: np.ndarray, margin: np.ndarray) -> np.ndarray:
     """Rows (r, K) with the norm of W L P^+."""
     below = np.cumsum(margin)[:-1]
     weights = 1.0 / np.sqrt(np.maximum(below * (1 - below), 0.0) + FLOOR)
-    cumulative = weights[:, None] * np.cumsum(np.linalg.pinv(table, rcond=RANK), axis=0)[:-1]
-    _, values, directions = np.linalg.svd(cumulative, full_matrices=False)
-    kept = values > RANK * values.max(initial=0.0)
-    return values[kept, None] * directions[kept]
+    return _rows_of(weights[:, None] * np.cumsum(np.linalg.pinv(table, rcond=RANK), axis=0)[:-1])
 
 
 RIDGE = 0.003  # of the largest eigenvalue; chosen by power and false alarms on the data sets of `benchmarks/paper`
@@ -216,11 +216,10 @@ def whitened(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> S
     fifth of the smallest of the 128 eigenvalues where that is more; once for all ridges.
     """
     model, most = reference.model, min(ridge, RIDGE / FINER)
-    if ("eigenpairs", most) not in model.kept:  # type: ignore[attr-defined]  # both ridges need the same
-        model.kept["eigenpairs", most] = _eigenpairs(  # type: ignore[attr-defined]
-            model, len(reference.nodes), NEGLIGIBLE * most
-        )
-    values, vectors = model.kept["eigenpairs", most]  # type: ignore[attr-defined]
+    key = "eigenpairs", most  # both ridges need the same
+    if key not in model.kept:
+        model.kept[key] = _eigenpairs(model, len(reference.nodes), NEGLIGIBLE * most)
+    values, vectors = model.kept[key]
     ridge = ridge * values[0] if len(values) and values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
     return Stretched(

@@ -12,7 +12,7 @@ from hld.testing.conditional.conditional_test import (
     build_judge,
     conditional_test,
 )
-from hld.testing.conditional.residuals import residuals, shown_residuals
+from hld.testing.conditional.residuals import residuals
 from hld.testing.variation.group_test import GroupTest, group_test
 from hld.testing.variation.time_test import TimeTest, time_test
 from pcircuit import rat_spn, sample
@@ -206,22 +206,6 @@ def test_what_the_covariates_determine_does_not_move(target, others):
     result = detector.test(moved)
     assert result.reject
     assert 0 < result.effect < 100
-
-
-def test_a_node_is_shown_by_rows_with_all_of_its_other_variables():
-    circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)
-    rows = np.array([[0, 1, 0, 1], [-1, 1, 0, 1], [0, -1, -1, 1], [0, 1, -1, -1]])
-    given = np.array([True, False, False, False])
-    nodes = np.arange(circuit.num_nodes)
-    scopes = [
-        set(np.atleast_1d(circuit.vtree.scope(r)).tolist())
-        for r in circuit.nodes.region[nodes].tolist()
-    ]
-    expected = [
-        [not any(row[v] < 0 and not given[v] for v in scope) for scope in scopes]
-        for row in rows.tolist()
-    ]
-    assert shown_residuals(circuit, nodes, rows, given).tolist() == expected
 
 
 JUDGED = rat_spn([2] * 4, num_units=2, depth=1, rng=0)

@@ -11,7 +11,6 @@ import hld
 from hld.tables.derived import Derived
 from hld.testing.conditional.covariates import (
     choose_functions,
-    column_places,
     covariate_mask,
     value_groups,
 )
@@ -93,7 +92,7 @@ def test_covariates_of_a_detector_are_columns_of_its_table():
         pytest.raises(
             ValueError,
             match=(
-                r"`covariates` names the column 0 \('x0'\), which is left out of what is learned, expected one of 'x1'"
+                r"`covariates` names the column 0 \('x0', which is left out of what is learned\), expected one of 'x1'"
             ),
         ),
     ):
@@ -107,7 +106,8 @@ def test_covariates_of_a_detector_are_columns_of_its_table():
 def test_positions_are_those_of_the_training_table(column, expected):
     parts = [Derived("when_weekday", "when", "weekday"), Derived("when_hour", "when", "hour")]
     names, table_names = ("age", "sex", "when_weekday", "when_hour"), ("id", "age", "when", "sex")
-    assert column_places(names, column, "label", table_names, parts) == expected
+    found = covariate_mask(names, [column], "auto", table_names, parts)
+    assert np.flatnonzero(found).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_positions_are_those_of_the_training_table(column, expected):
     [
         (
             "id",
-            "column 'id', which is left out of what is learned, expected one of 'age', 'sex', or a position from 0 to",
+            r"column 'id' \('id', which is left out of what is learned\), expected one of 'age', 'sex', or a position",
         ),
-        (0, r"column 0 \('id'\), which is left out of what is learned, expected one of"),
+        (0, r"column 0 \('id', which is left out of what is learned\), expected one of"),
         (3, "column 3, expected one of"),
         (-1, "column -1, expected"),
         (True, "column True, expected"),
@@ -127,8 +127,8 @@ def test_positions_are_those_of_the_training_table(column, expected):
     ],
 )
 def test_what_is_no_fitted_column_is_refused_with_the_reason(column, said):
-    with pytest.raises(ValueError, match=f"^`label` names the {said}"):
-        column_places(("age", "sex"), column, "label", ("id", "age", "sex"))
+    with pytest.raises(ValueError, match=f"^`covariates` names the {said}"):
+        covariate_mask(("age", "sex"), [column], "auto", ("id", "age", "sex"))
 
 
 @given(st.lists(st.integers(0, 50), min_size=3, max_size=40), st.sampled_from([2, 4, 8]))

@@ -162,7 +162,7 @@ def test_in_order_of_time_the_first_half_is_learned_from(table):
         (lambda t: learned(t, "week"), "`groups` names the column 'week'"),
         (
             lambda t: learned(t, "day", reference="training"),
-            "`groups` are compared with groups that nothing was learned",
+            "`groups` compares with rows that nothing was learned",
         ),
         (lambda t: learned(t, categorical=["x"]), "'x'"),
     ],

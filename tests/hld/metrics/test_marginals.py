@@ -81,26 +81,6 @@ def test_equal_units_count_once():
     assert metric.squared(np.full(3, 0.1)) == pytest.approx(0.1**2 / (0.25**2 + 0.75**2))
 
 
-def test_the_law_is_that_of_the_covariance_of_the_frequencies(circuit, monkeypatch):
-    """Exact from the covariance of the nodes, and nearly so from drawn rows."""
-    reference = HLDTest(circuit, metric="marginals").calibration.null
-    rows = sample(circuit, 200_000, rng=3)
-    hot = np.concatenate(
-        [rows[:, [v]] == np.arange(C) for v, C in enumerate(circuit.num_categories)], axis=1
-    )
-    expected = np.linalg.eigvalsh(np.cov(hot.T.astype(float)))[::-1]
-    np.testing.assert_allclose(reference.eigenvalues[:5], expected[:5], rtol=0.03)
-    assert reference.spectrum.mean == pytest.approx(expected.sum(), rel=0.01)
-    normal = HLDTest(circuit, metric="marginals", null="normal").calibration.null
-    assert normal.trace == pytest.approx(reference.eigenvalues.sum(), rel=1e-12)
-    assert normal.trace_sq == pytest.approx((reference.eigenvalues**2).sum(), rel=1e-12)
-    monkeypatch.setattr("hld.references.circuit.MAX_FULL_SPECTRUM", 3)
-    drawn = HLDTest(circuit, metric="marginals", rng=0).calibration.null
-    assert drawn.threshold(0.05, 1) == pytest.approx(reference.threshold(0.05, 1), rel=0.05)
-    drawn = HLDTest(circuit, metric="marginals", rng=0, null="normal").calibration.null
-    assert drawn.trace == pytest.approx(normal.trace, rel=0.05)
-
-
 def test_no_input_units_are_refused():
     circuit = zoo.circuits()["rat_like"]
     with pytest.raises(ValueError, match="'marginals' compares input units, and there are none"):

@@ -5,7 +5,6 @@ import pytest
 from binomial_bounds import at_most
 
 import hld
-from hld.laws.limit_law import limit_law
 from hld.references.circuit import CircuitReference
 from hld.witnesses.metrics.maps import FLOOR, ordered
 from pcircuit import (
@@ -38,18 +37,6 @@ def test_it_is_the_weighted_distance_of_cumulative_frequencies(circuit, chosen):
                 expected += found**2 / (share * (1 - share) + FLOOR)
     metric = ordered(CircuitReference(circuit, nodes), ordered=chosen)
     assert metric.squared(deltas) == pytest.approx(expected, rel=1e-7)
-
-
-def test_its_law_is_that_of_the_mapped_covariance(circuit):
-    """tr(F S F^t) by the covariance of the circuit, and by the variance of cumulative indicators."""
-    reference = CircuitReference(circuit, hld.select_nodes(circuit))
-    metric = ordered(reference)
-    law = limit_law(reference.under(metric))
-    by_hand = 0.0
-    for margin in marginal_tables(circuit):
-        share = np.cumsum(margin)[:-1]
-        by_hand += (share * (1 - share) / (share * (1 - share) + FLOOR)).sum()
-    assert (law.eigenvalues * law.multiplicities).sum() == pytest.approx(by_hand, rel=1e-7)
 
 
 def test_it_works_in_a_test_and_says_what_it_cannot_do(circuit):

@@ -10,7 +10,7 @@ from hld.features.linear_maps import Scaled
 from hld.laws.auto import law_holds, settle
 from hld.laws.drawn import scores_of
 from hld.laws.limit_law import law_of_values
-from hld.laws.named import NullOptions
+from hld.laws.null import NullOptions
 from pcircuit import rat_spn
 
 

@@ -4,9 +4,8 @@ import binomial_bounds
 import numpy as np
 import pytest
 
-from hld.features.linear_maps import Scaled
 from hld.gchi2.three_moments import ThreeMoments
-from hld.laws.exchangeable import normal_pvalue, ranked_parts
+from hld.laws.exchangeable import normal_tail, ranked_parts
 
 PARTS = [np.array([0]), np.array([1, 2, 3]), np.array([4, 5]), np.array([6])]
 
@@ -63,7 +62,7 @@ def test_beyond_the_ranks_of_many_groups_the_law_of_normal_groups_goes_on():
     own = np.full(7, 0.1)
     own[1:4] += 6
     found = ranked_parts(own, others, PARTS)
-    law = normal_pvalue(own[1:4], others[:, 1:4], (Scaled("euclidean", np.ones(3)),))
+    law = normal_tail(own[1:4], others[:, 1:4])
     np.testing.assert_allclose(
         found[:, 1], [law, 4 * law], rtol=1e-12
     )  # products of other blocks, rounded elsewhere

@@ -8,7 +8,8 @@ from hld.features.linear_maps import Scaled
 from hld.laws import auto
 from hld.laws.auto import auto_null
 from hld.laws.drawn import RESOLVED, TableTails, _pvalue, table_of
-from hld.laws.named import Context, NullOptions
+from hld.laws.named import Context
+from hld.laws.null import NullOptions
 from hld.references.rows import RowReference
 
 
@@ -109,5 +110,5 @@ def test_sizes_that_do_not_ascend_from_one_are_refused(sizes, rng):
     assert 0 < found.error < found.value
     scalars, arrays = table.to_parts()
     context = Context(None, (plain(1),), np.ones(1), 0)
-    with pytest.raises(ValueError, match="batch sizes"):
+    with pytest.raises(ValueError, match="sizes"):
         TableTails.from_parts(scalars, arrays | {"sizes": sizes}, context, None)

@@ -8,9 +8,7 @@ import pytest
 
 import hld
 from hld.testing.planning.alternatives import Edit
-from hld.testing.planning.counts import CountDraws, shared_level
-from hld.testing.planning.of_tables import planner_of
-from hld.testing.planning.power import rejections
+from hld.testing.planning.power import shared_level
 from hld.witnesses.largest_count import SHARE, largest_count
 
 
@@ -88,20 +86,6 @@ def test_a_table_as_alternative_is_found_by_its_counts():
         <= rejected
         <= bounds.at_most(trials, min(found + 0.1, 1.0))
     )
-
-
-def test_a_batch_is_rejected_by_its_distance_or_by_a_count(detector):
-    T, planner = 400, planner_of(detector)
-    known = planner.alternative(Edit("shop", 0, 0.03))
-    size, level = len(detector.test_.mean), shared_level(detector, T, 0.05)
-    distance = rejections(detector.test_, known, T, level.others, level.distance, 500)
-    counts = CountDraws(detector, level, distance, known)
-    both = planner.batches(known, T, 0.05, 500)(known.delta)
-    for h in (0.0, 1.0, 2.0):
-        counted = counts.rejected(h * known.delta[size:])
-        by_distance = distance.along(known.delta[:size])(h)
-        np.testing.assert_array_equal(both(h), counted | by_distance)
-    assert (counted & ~by_distance).sum() > 0
 
 
 def test_counts_have_their_part_in_what_is_found(detector):

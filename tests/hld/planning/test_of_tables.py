@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hld
-from hld.testing.planning.alternatives import Edit
-from hld.testing.planning.of_tables import Plan, coded_edit, plan
+from hld.testing.planning.alternatives import Edit, coded_edit
+from hld.testing.planning.of_tables import Plan, plan
 from hld.testing.planning.power import Detectable
 
 METRICS = ("euclidean", "marginals")  # quick ones

@@ -13,17 +13,6 @@ CIRCUIT = zoo.circuits()["hclt_like"]
 NODES = select_nodes(CIRCUIT)
 
 
-@pytest.mark.parametrize("name", ["hclt_like", "zero_rows", "deterministic", "unary"])
-def test_moments_are_those_of_all_states(name):
-    circuit = zoo.circuits()[name]
-    nodes = select_nodes(circuit)
-    reference, (mean, S) = CircuitReference(circuit, nodes), naive.hlv_moments(circuit, nodes)
-    np.testing.assert_allclose(reference.mean, mean, rtol=1e-12)
-    np.testing.assert_allclose(reference.covariance(), S, atol=1e-13)
-    np.testing.assert_allclose(reference.diagonal(), S.diagonal(), atol=1e-13)
-    assert reference.model is reference
-
-
 @pytest.mark.parametrize(
     ("T", "limits"),
     [(1, {}), (7, {}), (7, {"BLOCK_VALUES": 1}), (7, {"BLOCK_ROWS": 20}), (7, {"BLOCK_ROWS": 3})],

@@ -70,29 +70,6 @@ def test_nodes_that_vary_by_rounding_only_have_no_variance(seed):
     assert (values == 0).sum() >= constant.sum()
 
 
-@pytest.mark.parametrize("n", [15, 90])
-@pytest.mark.parametrize(
-    "limits",
-    [{}, {"MAX_FULL_SPECTRUM": 3}, {"MOST_FORMED": 3}],
-    ids=str,
-)
-def test_a_metric_sees_one_covariance_by_every_route(n, limits, monkeypatch):
-    """By products of fewer rows than nodes, a formed matrix, or the rows themselves."""
-    reference, m = row_reference(CIRCUIT, NODES, sample(CIRCUIT, n, rng=0)), len(NODES)
-    S = np.cov(naive.node_values(CIRCUIT, sample(CIRCUIT, n, rng=0))[:, NODES].T)
-    for name, value in limits.items():
-        monkeypatch.setattr(rows_module, name, value)
-    top = Stretched("top", np.linalg.eigh(S)[1][:, -2:], np.array([3.0, 0.2]), 0.7)
-    for metric in (Scaled("plain", np.ones(m)), top):
-        F, found = metric.apply(np.eye(m)).T, reference.under(metric)
-        expected = F @ S @ F.T
-        assert found.trace == pytest.approx(expected.trace(), rel=1e-9)
-        assert found.trace_sq == pytest.approx((expected**2).sum(), rel=1e-9)
-        np.testing.assert_allclose(
-            found.eigenvalues(3), np.linalg.eigvalsh(expected)[:-4:-1], rtol=1e-8
-        )
-
-
 def test_rows_with_holes_have_the_mean_of_the_rows_that_show_a_node_and_its_variance(rng):
     """One node for each of two columns: differences that are not known are 0, the others stretched."""
     circuit = zoo.independent([[0.2, 0.8], [0.6, 0.4]])
@@ -123,19 +100,6 @@ def test_weights_of_drawn_rows_are_whole_counts_with_the_right_variance(n, T):
     assert n == 1 or len(np.unique(counts, axis=0)) > 1
 
 
-@pytest.mark.parametrize(("n", "T"), [(6, 60), (6, 4), (60, 4)])
-def test_means_of_drawn_rows_have_the_covariance_of_the_table(n, T, rng):
-    """S / T within six standard errors of 20,000 means, also far from the mean of few rows."""
-    table = rng.normal(size=(n, 3)) @ rng.normal(size=(3, 3))
-    table -= table.mean(axis=0)
-    means, S = resampled_weights(n, T, 20_000, rng) @ table, np.cov(table.T)
-    products = means[:, :, None] * means[:, None, :]
-    assert (np.abs(means.mean(axis=0)) <= 6 * np.sqrt(np.diag(S) / T / len(means))).all()
-    assert (
-        np.abs(products.mean(axis=0) - S / T) <= 6 * products.std(axis=0) / np.sqrt(len(means))
-    ).all()
-
-
 def test_rows_are_drawn_without_replacement_and_all_where_there_are_no_more(rng):
     reference = row_reference(CIRCUIT, NODES, sample(CIRCUIT, 12, rng=0))
     own, drawn = (
@@ -146,13 +110,3 @@ def test_rows_are_drawn_without_replacement_and_all_where_there_are_no_more(rng)
     assert len({reference.rows(1, rng)[0].tobytes() for _ in range(30)}) > 1
     for n in (12, 99):
         np.testing.assert_array_equal(reference.rows(n, rng), reference.table)
-
-
-def test_distances_of_single_rows_are_those_of_a_fresh_row_among_them():
-    """Times n (n + 1) / (n - 1)^2: the row's own share in the mean and the error of the mean are made up for."""
-    reference = row_reference(CIRCUIT, NODES, sample(CIRCUIT, 9, rng=0))
-    metrics = (Scaled("plain", np.ones(len(NODES))), Scaled("half", np.full(len(NODES), 0.5)))
-    squared = (reference.table**2).sum(axis=1)
-    np.testing.assert_allclose(
-        reference.single_distances(metrics), np.outer(squared, [1, 0.25]) * 90 / 64, rtol=1e-12
-    )

@@ -2,8 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,18 +73,6 @@ def test_tiny_p_values_are_not_printed_as_zero(result):
     assert "p = 1e-299" in str(replace(result, pvalue=1e-299))
 
 
-@dataclass(frozen=True, repr=False)
-class Found(OfColumns):
-    """A result with the fields that it has to have."""
-
-    evidence: Any = None
-    reject: bool = False
-    alpha: float = 0.01
-    data_quality: Any = None
-    witnesses: Any = field(default_factory=dict)
-    context: Any = None
-
-
 class Counts:
     """Evidence that says how it was asked."""
 
@@ -104,9 +91,9 @@ def told():
 
 
 def test_the_likeliest_columns_come_first_only_where_the_batch_is_rejected():
-    assert Found(Counts()).columns == ("by p-value",)
-    assert Found(Counts(), reject=True).columns == ("likeliest", 0.01)
-    assert Found(Counts()).pairs == ("pair",)
+    found = OfColumns(evidence=Counts(), reject=False, alpha=0.01, pvalue=0.5, num_samples=9)
+    assert (found.columns, found.pairs) == (("by p-value",), ("pair",))
+    assert replace(found, reject=True).columns == ("likeliest", 0.01)
 
 
 def test_without_counts_there_are_no_columns_and_a_frame_without_rows():
@@ -119,7 +106,10 @@ def test_without_counts_there_are_no_columns_and_a_frame_without_rows():
 
 def test_the_scaled_level_is_that_of_all_that_was_tested_beside_the_distance():
     tests = [compare_missing(1000, [100], 50, [j]) for j in (5, 9)]
-    assert Found(witnesses=dict(enumerate(tests))).scaled_alpha == scaled_level(0.01, *tests)
+    found = OfColumns(
+        witnesses=dict(enumerate(tests)), reject=False, alpha=0.01, pvalue=0.5, num_samples=9
+    )
+    assert found.scaled_alpha == scaled_level(0.01, *tests)
 
 
 def test_a_frame_has_a_row_for_each_column_the_smallest_p_value_first(told):

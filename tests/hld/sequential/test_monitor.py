@@ -8,7 +8,7 @@ from binomial_bounds import at_most
 
 import hld
 import pcircuit
-from hld.testing.sequential.monitor import FORMAT, VERSION, Monitor
+from hld.testing.sequential import FORMAT, VERSION, Monitor
 
 
 def orders(rng, n):

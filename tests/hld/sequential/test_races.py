@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from binomial_bounds import at_most
 
-from hld.testing.sequential import races
-from hld.testing.sequential.races import CUTS, FIXED, KAPPA, RATE_OF, RATES, WIDTHS
+from hld.testing import sequential as races
+from hld.testing.sequential import CUTS, FIXED, KAPPA, RATE_OF, RATES, WIDTHS
 
 
 def test_fixed_bets_are_densities():

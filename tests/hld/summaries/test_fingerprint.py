@@ -7,7 +7,7 @@ import pytest
 import zoo
 
 import hld
-from hld.testing.summaries.summing import detector_fingerprint, test_fingerprint
+from hld.testing.summaries.summary import detector_fingerprint, test_fingerprint
 
 CIRCUIT = zoo.circuits()["two_coins"]
 CALIBRATION = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized")).calibration

@@ -1,5 +1,7 @@
 """Batches compared with rows: which small p-values are checked by the batch's own rows."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,12 +10,12 @@ from hld.laws.limit_law import limit_law
 from hld.laws.null import PValue
 from hld.references.available import correlations, shown, weights
 from hld.references.covariances import through
-from hld.testing.row_batches import (
+from hld.testing.verdict import (
     HoledNull,
-    checked_by,
     compared,
     judge_rows,
     row_factors,
+    verdict,
 )
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
@@ -32,17 +34,18 @@ def test_a_single_row_needs_no_check_only_if_it_was_ranked(fitted, holes):
     test, rows = fitted
     row = rows[:1].copy()
     row[0, 1] = -1 if holes else row[0, 1]
-    found = compared(test, shown(test.vectors, row))
     small = PValue(1e-9, (1e-9,) * len(test.metric_names), 1e-10, "drawn", 999)
+    known = SimpleNamespace(pvalue=lambda squared, T: small)
+    found = compared(test, shown(test.vectors, row))._replace(null=known)
     assert (found.factors is not None) == holes
     own = (0.3,) * len(test.metric_names)
-    raised = checked_by(test, 1, found, lambda squared: own)(small, np.zeros(len(own)))
+    raised = verdict(test, found, 1, 0.05, 0, own=lambda squared: own)
     if holes:
-        assert raised.each == own
-        assert raised.value == test.calibration.null.limit.of_pvalues(own, 1).value
-        assert raised.error == pytest.approx(raised.value / 10)
+        assert raised.pvalues == own
+        assert raised.pvalue == test.calibration.null.limit.of_pvalues(own, 1).value
+        assert raised.null_error == pytest.approx(raised.pvalue / 10)
     else:
-        assert raised is small
+        assert (raised.pvalues, raised.pvalue) == (small.each, small.value)
 
 
 def sparse(T, count, metric="euclidean"):
@@ -140,7 +143,7 @@ def test_laws_of_batches_with_holes_are_remembered_and_change_nothing(fitted, mo
     test, rows = fitted
     rng = np.random.default_rng(3)
     batches = [np.where(rng.random((40, 5)) < 0.1, -1, rows[i : i + 40]) for i in range(5)]
-    monkeypatch.setattr("hld.testing.row_batches.MOST_HOLED", 3)
+    monkeypatch.setattr("hld.testing.verdict.MOST_HOLED", 3)
     known = test.calibration.holed_laws
     known.clear()
     first = [test(batch).pvalue for batch in batches]

@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from hld import HLDTest
 from hld.references.available import correlations, shown, weights
-from hld.testing.row_batches import seen_together
+from hld.testing.verdict import seen_together
 from pcircuit import exact_moments, sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -80,7 +80,7 @@ def test_there_are_none_where_correlations_are_not_known():
 
 def test_holes_that_alternate_are_sampled(monkeypatch):
     """Every second row had stood for all: of a variable that the others lack none was seen."""
-    monkeypatch.setattr("hld.testing.row_batches.MOST_PAIRED", 60)
+    monkeypatch.setattr("hld.testing.verdict.MOST_PAIRED", 60)
     rows = sample(CIRCUIT, 120, rng=3).astype(np.int64)
     test = HLDTest(CIRCUIT, reference="training", training_data=rows)
     holed = rows.copy()

@@ -8,10 +8,8 @@ import zoo
 from scipy import stats
 
 import hld
-from hld.features.row_vectors import RowVectors
 from hld.laws.null import PValue
-from hld.testing.verdict import LEAST_PVALUE, own_rows, verdict
-from pcircuit import node_likelihoods, rat_spn, sample, select_nodes
+from hld.testing.verdict import LEAST_PVALUE, Comparison, verdict
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 
@@ -38,7 +36,7 @@ def shifted(test, size=0.1):
 def test_the_null_is_asked_for_the_squared_distance_in_units_of_the_fit():
     test, null = hld.HLDTest(CIRCUIT, num_train=20), Asked(0.03)
     deltas = shifted(test)
-    found = verdict(test, deltas, 60, 0.05, 7, null)
+    found = verdict(test, Comparison(deltas, null), 60, 0.05, 7)
     squared = deltas @ deltas
     assert null.asked == (pytest.approx([squared / 4]), 60)
     assert null.level == (0.05, 60, 0)
@@ -59,7 +57,7 @@ def test_rows_that_are_tolerated_are_taken_off_and_put_on_the_threshold():
     test = hld.HLDTest(CIRCUIT, tolerance=0.2)
     far, null = shifted(test), Asked(0.5)
     others = stats.binom.isf(0.2 * 0.05, 9, 0.2)
-    found = verdict(test, far, 9, 0.05, 0, null)
+    found = verdict(test, Comparison(far, null), 9, 0.05, 0)
     assert found.threshold == pytest.approx(2 + others / 9 * test.reaches[0])
     assert found.statistic == pytest.approx(np.linalg.norm(far))
     assert null.asked[0][0] <= far @ far
@@ -71,14 +69,16 @@ def test_rows_that_are_tolerated_are_taken_off_and_put_on_the_threshold():
 def test_it_rejects_where_the_p_value_is_at_most_the_level(pvalue, rejected):
     for metric in ("euclidean", ("euclidean", "standardized")):
         test = hld.HLDTest(CIRCUIT, metric=metric)
-        found = verdict(test, shifted(test), 5, 0.05, 0, Asked(pvalue, len(test.metric_names)))
+        found = verdict(
+            test, Comparison(shifted(test), Asked(pvalue, len(test.metric_names))), 5, 0.05, 0
+        )
         assert (found.reject, found.pvalue) == (rejected, max(pvalue, LEAST_PVALUE))
 
 
 def test_of_several_metrics_the_statistic_is_the_p_value():
     test = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
     null, deltas = Asked(0.001, 2), shifted(test)
-    found = verdict(test, deltas, 5, 0.01, 0, null)
+    found = verdict(test, Comparison(deltas, null), 5, 0.01, 0)
     assert (found.statistic, found.threshold) == (pytest.approx(3), pytest.approx(2))
     moved = test.stds > 0
     assert null.asked[0] == pytest.approx(
@@ -87,24 +87,28 @@ def test_of_several_metrics_the_statistic_is_the_p_value():
     assert found.pvalues == (0.001, 0.001)
 
 
-def test_the_check_is_given_the_squared_distance_and_its_p_value_stands():
+def test_the_check_is_given_the_squared_distance_and_the_larger_p_value_stands():
     test, seen = hld.HLDTest(CIRCUIT, num_train=20), []
 
-    def check(found, squared):
-        seen.append((found.value, squared.tolist()))
-        return found._replace(value=0.4)
+    def own(squared):
+        seen.append(squared.tolist())
+        return (0.4,)
 
-    deltas = shifted(test)
-    found = verdict(test, deltas, 60, 0.05, 0, Asked(0.01), check=check)
-    assert seen == [(0.01, pytest.approx([deltas @ deltas]))]  # not in units of the fit
-    assert (found.pvalue, found.reject) == (0.4, False)
+    found = Comparison(shifted(test), Asked(0.01))
+    result = verdict(test, found, 60, 0.05, 0, own=own)
+    squared = found.deltas @ found.deltas
+    assert seen == [pytest.approx([squared])]  # not in units of the fit
+    assert (result.pvalue, result.reject, result.pvalues) == (0.4, False, (0.4,))
+    assert verdict(test, found, 60, 0.05, 0, own=lambda _: (0.001,)).pvalue == 0.01
+    verdict(test, Comparison(found.deltas, Asked(0.3)), 60, 0.05, 0, own=own)
+    assert len(seen) == 1  # larger ones are not checked
 
 
 def test_rounding_of_what_never_varies_is_no_distance():
     test = hld.HLDTest(zoo.independent([[1.0, 0.0]] * 2), metric="euclidean")
     null = Asked(0.5)
     for size, is_seen in ((1e-14, False), (1e-3, True)):
-        verdict(test, np.full(len(test.nodes), size), 1000, 0.05, 0, null)
+        verdict(test, Comparison(np.full(len(test.nodes), size), null), 1000, 0.05, 0)
         assert (null.asked[0][0] > 0) == is_seen
 
 
@@ -114,22 +118,5 @@ def test_rounding_of_what_varies_does_not_grow_with_the_rows():
     for size, is_seen in ((0.5, False), (2.0, True)):
         deltas = np.zeros(len(test.nodes))
         deltas[0] = size * test.round_offs[0]
-        verdict(test, deltas, 1000, 0.05, 0, null)
+        verdict(test, Comparison(deltas, null), 1000, 0.05, 0)
         assert (null.asked[0][0] > 0) == is_seen
-
-
-SMALL = rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-NODES = select_nodes(SMALL)
-ROWS = sample(SMALL, 4000, rng=1)
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_with_holes_each_node_has_the_variance_of_the_mean_of_what_shows_it(seed):
-    rows = ROWS[:300].astype(int)
-    rows[np.random.default_rng(seed).random(rows.shape) < 0.4] = -1
-    vectors = RowVectors(SMALL, NODES)
-    values, seen = node_likelihoods(SMALL, rows, nodes=NODES), vectors.seen(rows)
-    expected = [values[seen[:, j], j].var() / seen[:, j].sum() for j in range(len(NODES))]
-    np.testing.assert_allclose(
-        (own_rows(vectors, rows, len(rows)).spread() ** 2).sum(axis=0), expected, rtol=1e-9
-    )

@@ -7,7 +7,7 @@ import pytest
 
 import hld
 from hld.tables.cells import read_table
-from hld.testing.variation.clock import warn_of_clock
+from hld.testing.variation.dividing import warn_of_clock
 
 HOURS = np.datetime64("2024-01-01T00", "h") + np.arange(400).astype("m8[h]")
 
@@ -90,11 +90,6 @@ def test_dates_that_are_no_clock_do_not_matter_beside_one():
     assert said(born=born, when=HOURS) == []
     assert "column 'born' goes back" in said(born=born)[0]
     assert said() == []
-
-
-def test_columns_without_names_are_numbered():
-    with pytest.warns(UserWarning, match="column 0 goes back 399 times, first at row 1: "):
-        warn_of_clock(read_table(HOURS[::-1, None]))
 
 
 def test_a_detector_says_it_where_it_is_fitted():

@@ -14,7 +14,7 @@ import pcircuit
 from hld.features.row_vectors import column_units
 from hld.laws.exchangeable import exchangeable_pvalue, ranked_parts
 from hld.references.stretches import stretch_reference
-from hld.testing.variation.time_test import INDEPENDENT_ROWS, RISK, TimeTest, time_test
+from hld.testing.variation.time_test import INDEPENDENT_ROWS, RISK, time_test
 
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
 UNEVEN = np.array([0.98, 0.9, 0.5] + [0.0] * 17)
@@ -93,13 +93,6 @@ def test_the_p_value_of_a_usual_batch_is_that_among_the_stretches(series):
     assert expected.value > 0.1  # no law and no bound below
     assert (found.pvalue, found.null) == (pytest.approx(expected.value), "time")
     np.testing.assert_allclose(found.deltas, own[: len(TEST.nodes)], atol=1e-12)
-
-
-def test_a_test_from_a_file_gives_the_same(series):
-    rows, test = series
-    again = TimeTest.from_arrays(TEST, test.to_arrays())
-    assert again.describe() == test.describe()
-    assert again(rows[2500:2530]).to_dict() == test(rows[2500:2530]).to_dict()
 
 
 @pytest.mark.parametrize("T", [1, 3, 4, 7, 100, 500, 501])

@@ -113,7 +113,7 @@ def test_unknown_arrays(path):
 @pytest.mark.parametrize("name", to_arrays(zoo.two_coins()))
 def test_arrays_of_other_types_and_shapes(path, name):
     array = to_arrays(zoo.irregular_csr())[name]
-    wanted = "integers" if array.dtype.kind == "i" else "floating-point numbers"
+    wanted = "integers" if array.dtype.kind == "i" else "float64"
     members = saved(path)
     other_kind = array.astype(float if wanted == "integers" else int)
     for other in (other_kind, array != 0, array[:, None], np.array(array[0])):

@@ -66,17 +66,6 @@ def test_zoo_against_enumeration(name, kinds):
     )
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", zoo.circuits())
-def test_every_single_node(name):
-    circuit = zoo.circuits()[name]
-    mean, covariance = naive.hlv_moments(circuit, np.arange(circuit.num_nodes))
-    for node in range(circuit.num_nodes):
-        assert_all_agree(
-            circuit, [node], enumerated=(mean[[node]], covariance[node : node + 1, node : node + 1])
-        )
-
-
 @pytest.mark.parametrize("num_variables", [5, 7])
 def test_learned_structures(num_variables):
     """RAT-SPNs (with v-tree nodes of one child) and Hidden Chow-Liu trees as the library builds them."""

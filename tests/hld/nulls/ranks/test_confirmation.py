@@ -31,13 +31,3 @@ def test_norms_of_many_batches_are_those_of_each(shape):
         )
         wanted = values.sum(), np.sqrt((values**2).sum()), values[-1]
         np.testing.assert_allclose(found[index], wanted, atol=1e-14)
-
-
-def test_tails_of_many_laws_are_those_of_each():
-    """Of arrays by SciPy's incomplete gamma function, of one by our own; of no variance, too."""
-    laws = np.array([[2.0, 1.2, 0.9], [0.5, 0.2, 0.1], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).T
-    values, stretch = np.array([4.0, 3.0, 0.0, 0.1]), np.array([1.0, 2.0, 1.0, 1.0])
-    together = widest_tail(*laws, values, stretch)
-    alone = [widest_tail(*law, x, v) for law, x, v in zip(laws.T, values, stretch, strict=True)]
-    np.testing.assert_allclose(together, alone, rtol=1e-10)
-    assert together.tolist()[2:] == [1.0, 0.0]

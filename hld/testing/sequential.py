@@ -1,10 +1,10 @@
-"""Monitoring a stream: rows as they come, ranked among reference rows.
+r"""Monitoring a stream: rows as they come, ranked among reference rows.
 
     H0: the rows of the stream and the reference rows are exchangeable
 
 (as independent rows from one distribution are).  The circuit only says which numbers of a row to compare
-(`hld.features.row_scores`); the reference rows show what is usual, and bets on ranks find what is not
-(`hld.testing.sequential.races`).  So
+(`hld.features.row_scores`); the reference rows show what is usual, and bets on ranks find what is not.
+So
 
     P(any alarm, ever)  <=  alpha
 
@@ -13,6 +13,37 @@ for any circuit, good or bad, any number of reference rows, and streams of any l
 **The reference.**  A detector has counts of its held-out rows, which are all that a monitor needs; other rows may be
 given.  With a circuit alone the reference is drawn from it: H0 is then that the rows follow the circuit, which real
 rows never quite do, so that a long stream raises the alarm in the end.
+
+**One martingale.**  A number s(x) of a row is fixed.  The bag holds those of the reference rows and of the stream's
+rows so far.  A new row enters the bag of N and gets its rank in it, ties divided at random,
+
+.. math:: p_t = (\#\{s > s_t\} + U_t \#\{s = s_t\}) / N, \qquad U_t \text{ uniform on } (0, 1).
+
+If reference and stream are exchangeable, p_1, p_2, ... are independent and uniform (Vovk, Gammerman and Shafer 2005),
+whatever the law of the rows is and however few reference rows there are: no mean is estimated, so no estimation error
+is bet on.  A density f on (0, 1) is a fair bet on p_t, and the product W_t of such factors, each chosen from earlier
+p-values, reaches c with probability at most 1 / c, ever (Ville 1939).
+
+**The bets.**  (0, 1) is divided into 18 cells of widths pi, narrow at the ends, and a fair bet is a density that is
+constant on each.  Some are fixed: what a normal score becomes when its mean moves by theta or its spread is multiplied
+by s, and what gross errors make, a share of ranks at one end,
+
+.. math:: f(p) = P_{\theta, s}(c) / \pi_c .
+
+Others are learned.  An expert counts the cells of earlier p-values, older ones with less weight, and bets
+
+.. math:: f(p) = \frac{N_c + \kappa \pi_c}{(M + \kappa)\, \pi_c}, \qquad M = \sum_c N_c,
+
+which integrates to one whatever the counts are: it finds tails, middles, or any other reshuffle, but must learn 18
+numbers first.  A fifth of the money is not bet.  After row t a share 1 / (2 (t + 1)) of all money is collected and
+given out again in the initial proportions, so that bets are alive when a shift comes late.
+
+**Many.**  Each number has a race of its own with a weight w, and the weights sum to 1.  The alarm is raised when
+w W >= 1 / alpha in one of them; by the union bound its probability, ever, is at most
+
+    sum over races of P(W >= 1 / (alpha w))  <=  sum of alpha w  =  alpha.
+
+Races need not know of each other, so the numbers of a row may be as dependent as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +52,8 @@ import os
 import threading
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,10 +68,10 @@ from hld.features.row_scores import (
     padded,
     watched_rows,
 )
+from hld.tables.column_names import table_called
 from hld.tables.schemas.quality import column_lines
 from hld.tables.shown_names import listed
-from hld.testing.sequential.races import Races, advance, first_races, uniform_numbers
-from hld.testing.summaries.summing import arrays_digest
+from hld.testing.summaries.summary import arrays_digest
 from pcircuit.arguments import check_fraction, check_whole_number
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
@@ -54,6 +86,108 @@ from pcircuit.io.archive import (
     write_archive,
 )
 from pcircuit.io.circuit_file import to_arrays
+
+LOW_CUTS = [0.0005, 0.002, 0.01, 0.03, 0.07, 0.15, 0.25, 0.375]
+CUTS = np.array([*LOW_CUTS, 0.5, *(1 - cut for cut in reversed(LOW_CUTS))])
+WIDTHS = np.diff(CUTS, prepend=0.0, append=1.0)
+MOVES = [(theta, 1.0) for theta in (-2.0, -1.0, -0.5, -0.25, 0.25, 0.5, 1.0, 2.0)]
+SPREADS = [(0.0, s) for s in (0.5, 0.75, 1.5, 2.5)]
+GROSS = (0.01, 0.05)  # of the ranks, evenly in the first or the last few cells
+MOST_GROSS = 4  # cells
+RATES = np.array([0.0, 1 / 64, 1 / 16])  # of forgetting
+EXPERTS = ((6.0, 0), (40.0, 0), (40.0, 1), (6.0, 2))  # kappa, and the place of its rate
+KAPPA = np.array([kappa for kappa, _ in EXPERTS])
+RATE_OF = np.array([rate for _, rate in EXPERTS])
+
+
+def _fixed_bets() -> np.ndarray:
+    """(cells, bets) densities of the fixed bets."""
+    normal = NormalDist()
+    cuts = [normal.inv_cdf(1 - cut) for cut in CUTS]
+    found = []
+    for theta, s in MOVES + SPREADS:
+        above = [1 - normal.cdf((cut - theta) / s) for cut in cuts]
+        found.append(np.diff(above, prepend=0.0, append=1.0) / WIDTHS)
+    for cells in range(1, MOST_GROSS + 1):
+        odd = np.where(np.arange(len(WIDTHS)) < cells, 1 / CUTS[cells - 1], 0.0)
+        found += [1 - share + share * one for share in GROSS for one in (odd, odd[::-1])]
+    return np.stack(found, axis=1)
+
+
+FIXED = _fixed_bets()
+NUM_FIXED = FIXED.shape[1]
+FIRST = np.array([0.2] + [0.4 / NUM_FIXED] * NUM_FIXED + [0.4 / len(EXPERTS)] * len(EXPERTS))
+SHARE = 0.5
+BLOCK = 1024  # uniform numbers made at a time
+
+
+class Races(NamedTuple):
+    """F races.
+
+    Shapes: counts (F, BINS) of the bag, seen (F, 3, cells), money (F, bets) in shares of W, log (F,) of W.
+    """
+
+    counts: np.ndarray
+    seen: np.ndarray
+    money: np.ndarray
+    log: np.ndarray
+
+    def copy(self) -> Races:
+        """The same numbers in arrays of their own."""
+        return Races(*(array.copy() for array in self))
+
+
+def first_races(counts: np.ndarray) -> Races:
+    """Races that have not begun, with bags of reference rows; shapes counts (F, BINS)."""
+    F = len(counts)
+    return Races(
+        counts.copy(),
+        np.zeros((F, len(RATES), len(WIDTHS))),
+        np.tile(FIRST, (F, 1)),
+        np.zeros(F),
+    )
+
+
+def advance(
+    bins: np.ndarray, uniforms: np.ndarray, races: Races, log_weights: np.ndarray, num_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Process rows, one after the other: the largest log w W after each, and the race that has it.
+
+    Shapes: bins (n, F), uniforms (n,), log_weights (F,) -> (n,), (n,).
+    O(F (BINS + 64)) a row.
+    """
+    every = np.arange(len(log_weights))
+    evidence, leaders = np.empty(len(bins)), np.zeros(len(bins), np.int64)
+    kept = (1.0 - RATES)[:, None]
+    for t, row in enumerate(bins):
+        races.counts[every, row] += 1
+        below = np.cumsum(races.counts, axis=1)
+        same, total = races.counts[every, row], below[:, -1]
+        ranks = (total - below[every, row] + uniforms[t] * same) / total
+        cells = np.searchsorted(CUTS, ranks, side="left")
+        counts, sums = races.seen[every, :, cells], races.seen.sum(axis=2)
+        width = WIDTHS[cells][:, None]
+        paid = (counts[:, RATE_OF] + KAPPA * width) / ((sums[:, RATE_OF] + KAPPA) * width)
+        races.money[:, 1 : 1 + NUM_FIXED] *= FIXED[cells]
+        races.money[:, 1 + NUM_FIXED :] *= paid
+        won = races.money.sum(axis=1)
+        races.log[:] += np.log(won)
+        moved = SHARE / (num_rows + t + 1.0)
+        races.money[:] = races.money * ((1 - moved) / won)[:, None] + moved * FIRST
+        races.seen[:] *= kept
+        races.seen[every, :, cells] += 1
+        weighted = races.log + log_weights
+        leaders[t] = int(weighted.argmax())
+        evidence[t] = weighted[leaders[t]]
+    return evidence, leaders
+
+
+def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:
+    """(n,) U_t of the rows from `first` on, each a function of the seed and its own number."""
+    blocks = range(first // BLOCK, (first + n - 1) // BLOCK + 1) if n else ()
+    numbers = [np.random.default_rng([seed, 7, block]).random(BLOCK) for block in blocks]
+    return np.concatenate([*numbers, np.zeros(0)])[first % BLOCK :][:n]
+
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of a reference that are used
@@ -201,19 +335,24 @@ class Monitor:
         seed: int = 0,
     ) -> None:
         self._take_model(model)
-        self.alpha = check_fraction(alpha, "alpha")
-        self.seed = check_whole_number(seed, "seed", 0, MOST_SEED)
-        if groups is not None and reference is None:
-            raise ValueError("`groups` are those of `reference` rows: give both, or neither")
+        alpha, seed = check_fraction(alpha, "alpha"), check_whole_number(seed, "seed", 0, MOST_SEED)
+        if groups is not None and (reference is None or self._encoder is None):
+            raise ValueError(
+                "`groups` are those of `reference` rows of a detector: give both, or none"
+            )
         watched = getattr(model, "watched_", None)
         if watched is None:
-            watched = _drawn(self.circuit, self.seed)
-        if reference is None:
-            self._scores, self._bags, self._unit = watched.scores, watched.counts, "row"
-        else:
-            self._scores, self._bags, self._unit = self._among(watched.scores, reference, groups)
-        _warn_of_kind(model, self._unit)
-        self._lock = threading.Lock()
+            watched = _drawn(self.circuit, seed)
+        if reference is not None:
+            watched = self._among(watched.scores, reference, groups, seed)
+        unit = "row" if groups is None else "batch"
+        _warn_of_kind(model, unit)
+        self._begin(watched, unit, alpha, seed)
+
+    def _begin(self, watched: WatchedRows, unit: str, alpha: float, seed: int) -> None:
+        """Be a monitor that has seen nothing."""
+        self._scores, self._bags, self._unit = watched.scores, watched.counts, unit
+        self.alpha, self.seed, self._lock = alpha, seed, threading.Lock()
         self.reset()
 
     def _take_model(self, model: Any) -> None:
@@ -284,42 +423,37 @@ class Monitor:
         codes, _, absent, extra = self._encoder.encode_counting(table, marks)
         return codes, marks, absent, extra
 
-    def _among(self, scores: RowScores, reference: Any, groups: Any) -> tuple[Any, ...]:
-        """Scores, bags and unit of a reference that is given."""
+    def _among(self, scores: RowScores, reference: Any, groups: Any, seed: int) -> WatchedRows:
+        """What is watched among the rows, or the groups of rows, of a reference that is given."""
         from hld.answers.segments import group_numbers, split_off
         from hld.tables.cells import read_table
 
-        try:
-            labels = None
+        with table_called("reference"):
             if self._encoder is not None:
                 reference = read_table(reference)
-                if groups is not None:
-                    reference, cells, name = split_off(
-                        reference, groups, self._encoder, argument="groups"
-                    )
-                    labels = group_numbers(cells, name)
+            if groups is not None:
+                reference, cells, name = split_off(
+                    reference, groups, self._encoder, argument="groups"
+                )
+                labels = group_numbers(cells, name)
             codes, marks, absent, extra = self.encode(reference, "reference")
-        except (TypeError, ValueError) as error:
-            raise type(error)(str(error).replace("`table`", "`reference`", 1)) from None
         if absent:
-            warnings.warn(
-                f"`reference`: {'; '.join(column_lines(absent, extra))}", UserWarning, stacklevel=4
-            )
-        rng = np.random.default_rng([self.seed, 6])
-        if labels is None:
+            lines = "; ".join(column_lines(absent, extra))
+            warnings.warn(f"`reference`: {lines}", UserWarning, stacklevel=4)
+        rng = np.random.default_rng([seed, 6])
+        if groups is None:
             _check_number(len(codes), "reference", "rows")
             chosen = rng.permutation(len(codes))[:MOST_ROWS]
             marked = None if marks is None else marks[chosen]
-            return scores, counted(scores.bins(codes[chosen], marked)), "row"
-        values = scores.values(codes, marks)
+            return WatchedRows(scores, counted(scores.bins(codes[chosen], marked)))
         sizes = np.bincount(labels)
         _check_number(len(sizes), "groups", "groups")
-        means = np.stack(
-            [np.bincount(labels, weights=column) / sizes for column in values.T], axis=1
-        ).astype(np.float32)[rng.permutation(len(sizes))]
+        sums = [np.bincount(labels, weights=one) for one in scores.values(codes, marks).T]
+        means = (np.stack(sums, axis=1) / sizes[:, None]).astype(np.float32)
+        means = means[rng.permutation(len(sizes))]
         quarter = max(len(means) // 4, 2)  # which edges come from, and no ranks
         scores = replace(scores, edges=padded([bin_edges(one) for one in means[:quarter].T]))
-        return scores, counted(binned(means[quarter:], scores.edges)), "batch"
+        return WatchedRows(scores, counted(binned(means[quarter:], scores.edges)))
 
     def has_reference_of(self, other: Monitor) -> bool:
         """Whether another monitor compares with the same counts: a bool."""
@@ -409,24 +543,19 @@ class Monitor:
         check_names(header, known, "the header")
         if header["circuit"] != _fingerprint(monitor.circuit):
             raise ValueError("the monitor is of another model")
-        races = under_prefix("races.", arrays)
         rest = {name: array for name, array in arrays.items() if not name.startswith("races.")}
-        watched = WatchedRows.from_arrays(monitor.circuit, rest)
-        monitor._scores, monitor._bags, monitor._unit = (
-            watched.scores,
-            watched.counts,
+        monitor._begin(
+            WatchedRows.from_arrays(monitor.circuit, rest),
             header["unit"],
+            check_fraction(saved_number(header, "alpha"), "alpha"),
+            saved_count(header, "seed", 0),
         )
-        monitor.alpha = check_fraction(saved_number(header, "alpha"), "alpha")
-        monitor.seed = saved_count(header, "seed", 0)
-        monitor._lock = threading.Lock()
-        monitor.reset()
         for name in ("num_rows", "num_missing", "leader"):
             setattr(monitor, name, saved_count(header, name, 0))
         monitor.best, monitor.alarm_row = saved_number(header, "best"), header["alarm_row"]
         if monitor.alarm_row is not None:
             saved_count(header, "alarm_row", 1, max(monitor.num_rows, 1))
-        fresh = monitor._races._asdict()
+        races, fresh = under_prefix("races.", arrays), monitor._races._asdict()
         check_names(races, set(fresh), "the races")
         monitor._races = Races(
             *(finite_array(races, name, one.shape, one.dtype) for name, one in fresh.items())
