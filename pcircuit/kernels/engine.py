@@ -20,6 +20,7 @@ The compiler has locks.  A process forks only while no thread is inside it, so t
 
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +38,7 @@ logger = logging.getLogger("pcircuit.kernels")
 _within: ContextVar[str | None] = ContextVar("engine", default=None)
 compiling = threading.RLock()  # held while Numba is imported, or one of the kernels compiled
 _ready: dict[tuple[Callable[..., Any], bool], Any] = {}  # machine code of functions
-locks: list[Any] = [compiling]  # in the order in which they are taken; Numba's, once it is there
+_held: list[Any] = []  # locks, while the process forks
 
 
 def chosen_engine() -> str:
@@ -140,14 +141,18 @@ def warm_up(*, report: Callable[[str], object] | None = None) -> None:
 
 
 def _wait_for_compilers() -> None:
-    """Before a fork: hold the locks; a list that is read while `compiling` is held does not grow."""
-    for lock in locks:
+    """Before a fork: hold the locks of kernels and, if it is there, of Numba, in the order in which they are taken."""
+    compiling.acquire()
+    numba = sys.modules.get("numba.core.compiler_lock")
+    lock = getattr(numba, "global_compiler_lock", None)
+    if lock is not None:
         lock.acquire()
+    _held[:] = [compiling] if lock is None else [lock, compiling]
 
 
 def _go_on() -> None:
     """After a fork, in parent and child, of which each has its own: free the locks."""
-    for lock in locks:
+    for lock in _held:
         lock.release()
 
 

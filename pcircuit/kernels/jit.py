@@ -27,7 +27,6 @@ try:
     from numba.core.caching import FunctionCache, NullCache
     from numba.core.ccallback import CFunc
     from numba.core.compiler import CompilerBase
-    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.compiler_machinery import PassManager
     from numba.core.cpu import CPUContext
     from numba.core.registry import CPUTarget
@@ -47,10 +46,8 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-from pcircuit.kernels.engine import locks
 from pcircuit.kernels.operations import call
 
-locks.append(global_compiler_lock)
 logger = logging.getLogger(__name__)
 
 ARRAYS = {
