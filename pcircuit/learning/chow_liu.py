@@ -308,7 +308,8 @@ def _rooted_at_centre(edges: Ints) -> Ints:
     from scipy.sparse.csgraph import breadth_first_order, shortest_path
 
     V = len(edges) + 1
-    graph = csr_array((np.ones(V - 1), edges.T), shape=(V, V))
+    ends = edges.T.astype(np.int32)  # which all versions of SciPy's graph routines take
+    graph = csr_array((np.ones(V - 1), ends), shape=(V, V))
 
     def steps_from(node: Any) -> Floats:
         found = shortest_path(graph, directed=False, unweighted=True, indices=node)
