@@ -4,6 +4,7 @@ Kernels are written over flat arrays and numbers, and compiled as C functions of
 arguments, with shape, strides and an owner, and to call such a function from Python is a second one to compile.  The
 types follow from the names of the arguments (`ARRAYS`).  Nobody checks how long an array is, or of which type.  Only
 operators, `range` and constants are known: Numba reads, types and lowers what it needs for them, and nothing else.
+That takes parts of Numba that are not its public interface; setup.cfg allows the versions that have them.
 
 Numba keeps machine code on disk where it finds a writable folder; a cache that cannot be read or written costs a
 compilation and never an exception.

@@ -109,6 +109,7 @@ def test_an_empty_bin_is_in_the_group_of_a_neighbour():
     assert all("" not in one for one in found.labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["integer", "categorical"])
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.5, 0.3, 0.2)])
 def test_pvalues_of_columns_with_few_levels_are_uniform(kind, shares):

@@ -155,7 +155,7 @@ def test_summaries_of_rows_that_are_all_alike_have_a_pvalue_above_zero():
         detector.summarize([[level, level + 1]] * size) for level, size in ((0, 20), (1, 30))
     ]
     found = hld.two_sample(detector, *batches)
-    assert 0 < found.pvalue < 1e-12
+    assert 0 < found.pvalue < 1e-9
     assert min(found.pvalues) > 0
 
 

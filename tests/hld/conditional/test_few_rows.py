@@ -177,6 +177,7 @@ def coins(n, rng):
     return np.concatenate([rng.random((n, 2)) < 0.5, rng.random((n, 4)) < 0.02], axis=1).astype(int)
 
 
+@pytest.mark.slow
 def test_rows_that_show_what_few_others_do_keep_the_level():
     """A column is missing in 960 of 1,000 reference rows: beside these every complete row was odd."""
     inner, trials, found = inner_of(coins), 240, {True: [], False: []}

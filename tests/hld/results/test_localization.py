@@ -161,6 +161,7 @@ def falsely_called(test_of, T, rows_of, trials=TRIALS):
     return sum(is_called(test_of(trial)(rows_of(T, 1000 + trial))) for trial in range(trials))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 400])
 @pytest.mark.parametrize("T", [1, 2, 15, 300])
 def test_rare_levels_make_no_false_calls_beside_reference_rows(n, T):
@@ -170,6 +171,7 @@ def test_rare_levels_make_no_false_calls_beside_reference_rows(n, T):
     assert called <= at_most(TRIALS, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("T", [1, 2, 15, 300])
 def test_rare_levels_make_no_false_calls_beside_the_circuit(T):
     test = HLDTest(FLAGS)

@@ -50,6 +50,7 @@ def test_the_covariance_is_that_of_differences_with_holes(before):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["available", "exact"])
 def test_own_zscores_of_unshifted_rows_with_holes_are_standard_normal(missing):
     trials, T, own = 100, 400, []

@@ -165,6 +165,7 @@ def test_however_far_rows_go_t_rows_count_as_t_and_a_half():
     assert 9 < found.t[0].max() <= np.sqrt(9 * 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["normal", "lognormal", "t3"])
 def test_the_law_keeps_its_level_where_days_have_moods(name):
     rng, trials = np.random.default_rng(3), 600

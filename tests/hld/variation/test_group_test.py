@@ -172,6 +172,7 @@ def groups_of_flags(G, T, seed):
     return group_test(FLAGS, rows_of(G * T, seed), np.repeat(np.arange(G), T), seed=seed)
 
 
+@pytest.mark.slow
 def test_few_rare_rows_do_not_go_far_below_the_ranks():
     small = []
     for seed in range(30):
@@ -208,6 +209,7 @@ def test_unshifted_nodes_are_seldom_called_among_groups():
     assert sum(called) <= at_most(200, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("T", [10, 50])
 def test_unshifted_nodes_are_seldom_called_among_stretches(T):
     called = [
@@ -301,6 +303,7 @@ def test_the_level_is_kept_for_few_and_many_groups(G, T, pool):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("T", [2, 3, 5])
 def test_the_level_is_kept_for_batches_of_a_few_rows(T):
     """Between two kept sizes, where what is mixed has the covariance of T rows, but not their law."""

@@ -41,6 +41,7 @@ def twenty():
     return hld.HLDTest(circuit, metric=("euclidean", "standardized", "whitened"))
 
 
+@pytest.mark.slow
 def test_one_slow_column_among_quick_ones_raises_no_alarms(twenty):
     """Three columns of twenty have a memory, of three lengths: the sum of all hides that 64 rows are short for one."""
     rng, trials, found = np.random.default_rng(10), 150, 0
