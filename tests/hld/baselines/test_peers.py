@@ -56,6 +56,7 @@ def test_calls_agree_with_their_parts(name):
     assert np.all(np.diff(null) >= 0)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(TESTS))
 def test_level_and_power(name):

@@ -50,6 +50,7 @@ def test_level_by_summaries():
     assert bounds.at_least(trials, 0.05) <= rejected <= bounds.at_most(trials, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_level_by_summaries_of_batches_that_are_not_as_learned():
     """Learned: independent columns; both batches: copies of one column, whose covariance has a single direction."""

@@ -165,6 +165,7 @@ def visits(n, rng, missing):
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("trained", [0.0, 0.3])
 def test_missing_cells_keep_the_level(trained):

@@ -107,6 +107,7 @@ def inner():
     return inner_of(rare)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner):
     """Each reference judges one row: trials are independent.  By the law alone a fifth of the rows were rejected."""

@@ -52,6 +52,7 @@ def test_a_plan_in_words_and_numbers(detector):
     assert set(values["detectable_by_days"]) == {"1", "7", "30"}
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize(("T", "by"), [(5, 0.5), (10, 0.3)])
 def test_a_rare_level_that_becomes_frequent_is_not_in_every_small_batch(T, by):

@@ -35,6 +35,7 @@ def simulated(test, draw, trials, rng):
     return sum(test(draw(rng)).reject for _ in range(trials))
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["euclidean", SEVERAL], ids=["one", "several"])
 @pytest.mark.parametrize("null", ["exact", "auto"])

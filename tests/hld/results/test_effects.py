@@ -44,6 +44,7 @@ def detector():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("change", [new_level, far_out, missing, independent])
 @pytest.mark.parametrize("share", SHARES)

@@ -60,6 +60,7 @@ def test_each_breakage_is_found_after_ordinary_rows(detector, what):
         assert column in str(result)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 def test_unshifted_streams_raise_few_alarms(detector):
     rng, streams = np.random.default_rng(4), 60

@@ -57,6 +57,7 @@ def assert_level(values, *, drawn, upper_only=False):
         assert upper_only or rejected >= law.ppf(SURE), alpha
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "metric", ["euclidean", "standardized", "whitened", ("euclidean", "whitened")]

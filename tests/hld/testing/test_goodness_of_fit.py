@@ -43,6 +43,7 @@ def test_exact_null_keeps_its_level_at_large_T(circuit):
         assert at_least(TRIALS, alpha) <= (pvalues <= alpha).sum() <= at_most(TRIALS, alpha)
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize("T", [1, 2, 7])
 def test_monte_carlo_null_keeps_its_level_at_every_T(circuit, T):

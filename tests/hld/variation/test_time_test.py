@@ -183,6 +183,7 @@ def test_missing_cells_keep_the_level_and_columns_are_found(draw):
     assert found > at_most(trials, 0.05)  # which a column that has not moved does not explain
 
 
+@pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.parametrize(("stay", "T"), [(0.9, 100), (0.9, 300), (0.5, 20), (0.0, 50)])
 def test_the_level_is_kept_where_rows_hang_together(stay, T):

@@ -11,6 +11,8 @@ import pcircuit
 from hld import distance, likelihood_vectors, select_nodes
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError
 
+TOLERANCE = 1e-12
+
 
 def sibling(circuit, rng):
     """A circuit of the same structure with other parameters."""
@@ -53,6 +55,43 @@ def test_two_circuits_equal_enumeration(circuit, seed, kinds):
         mean_vector(circuit, joint(circuit), nodes) - mean_vector(circuit, joint(other), nodes)
     )
     assert distance(circuit, other, nodes=nodes) == pytest.approx(expected, rel=1e-11, abs=1e-14)
+
+
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32))
+def test_pseudo_metric(circuit, seed):
+    rng = np.random.default_rng(seed)
+    p, q, r = (sibling(circuit, rng) for _ in range(3))
+    assert distance(circuit, p, p) == 0
+    assert distance(circuit, p, q) == pytest.approx(distance(circuit, q, p), rel=TOLERANCE)
+    assert distance(circuit, p, r) <= distance(circuit, p, q) + distance(circuit, q, r) + TOLERANCE
+
+
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32))
+def test_integral_probability_metric_of_the_unit_ball(circuit, seed):
+    """No a in the unit ball separates the means of a . L further than d, and one separates them by d."""
+    rng = np.random.default_rng(seed)
+    other, nodes = sibling(circuit, rng), select_nodes(circuit)
+    difference = mean_vector(circuit, joint(other), nodes) - mean_vector(
+        circuit, joint(circuit), nodes
+    )
+    d = distance(circuit, other)
+    directions = rng.normal(size=(200, len(nodes)))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    assert (np.abs(directions @ difference) <= d + TOLERANCE).all()
+    if d > 0:
+        assert difference / np.linalg.norm(difference) @ difference == pytest.approx(d, rel=1e-10)
+
+
+@given(zoo.circuit_strategy(max_variables=5), st.integers(0, 2**32))
+def test_total_variation_and_kullback_leibler_bounds(circuit, seed):
+    other = sibling(circuit, np.random.default_rng(seed))
+    p, q = joint(circuit), joint(other)
+    m = len(select_nodes(circuit))
+    squared = distance(circuit, other) ** 2
+    assert squared <= m * (0.5 * np.abs(p - q).sum()) ** 2 * (1 + TOLERANCE) + TOLERANCE
+    if (q[p > 0] > 0).all():
+        divergence = (p[p > 0] * np.log(p[p > 0] / q[p > 0])).sum()
+        assert squared <= 0.5 * m * divergence * (1 + TOLERANCE) + TOLERANCE
 
 
 @pytest.mark.parametrize("name", zoo.circuits())
