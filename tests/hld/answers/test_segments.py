@@ -348,3 +348,12 @@ def test_what_the_segments_determine_is_hidden_and_named_and_a_new_currency_is_n
     assert one.determined == ("weekday", "month")  # by the date alone
     labels = np.arange(len(table)) % 7  # segments of all days determine nothing
     assert detector.test_by(table.drop(columns="day"), labels).determined == ()
+
+
+def test_segments_ascend_descend_or_neither():
+    n = segments_module.FEWEST
+    starts, rising = 3 * np.arange(n), np.repeat(np.arange(1.0 * n), 3)
+    assert segments_module._ascends(rising, starts)
+    assert segments_module._ascends(-rising, starts)
+    assert not segments_module._ascends(np.ones(3 * n), starts)
+    assert not segments_module._ascends(rising % (n - 1), starts)

@@ -109,6 +109,14 @@ def test_a_summary_of_the_test_is_none_of_its_detector(by_name, detector):
     assert quality.num_rows == evidence.batch.num_rows == 9
 
 
+def test_counts_of_other_rows_in_one_column_are_refused(by_name, detector):
+    found = by_name.summarize(named(detector[1][:9]))
+    categories = found.arrays["categories"].copy()
+    categories[0] += 1
+    with pytest.raises(ValueError, match="counts categories of other rows than its 9"):
+        facts_of(by_name, replace(found, arrays={**found.arrays, "categories": categories}))
+
+
 pyarrow = pytest.importorskip("pyarrow")
 
 

@@ -14,6 +14,7 @@ from pcircuit.leaves import (
     LeafError,
     NegativeBinomial,
     Poisson,
+    Rescaled,
     Tailed,
     Truncated,
 )
@@ -549,6 +550,14 @@ def test_rows_that_training_nearly_showed_are_never_impossible():
         assert circuit.log_likelihood(row)[0] > usual - 60
     spread = np.sqrt([circuit.inputs[0].leaves.expectation(lambda x: x**2)])
     assert spread.max() < 3  # nor is the tail so heavy that it decides the moments
+
+
+def test_overlaps_are_integrals_in_a_measure_that_is_larger():
+    leaves, x = Rescaled(FAMILIES["gaussian"], 1.3), np.linspace(-15, 20, 20_001)
+    density, measure = np.exp(leaves.log_density(x)), np.exp(1.3) * (x[1] - x[0])
+    assert leaves.overlap2(leaves) == pytest.approx(density.T @ density * measure, rel=1e-9)
+    threes = np.einsum("nj,nk,nl->jkl", *3 * [density]) * measure
+    assert leaves.overlap3() == pytest.approx(threes, rel=1e-9)
 
 
 def test_learning_finds_the_groups_of_a_table():

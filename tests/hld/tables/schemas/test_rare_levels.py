@@ -77,6 +77,7 @@ def test_codes_are_the_same_in_four_bytes(numbers, is_categorical):
         max_size=20,
     )
 )
+@example([1.0, 1.0 + 2.0**-52])  # neighbours, whose middle is the first
 def test_spans_hold_their_level_and_are_apart(levels):
     found = spans(levels)
     assert all(first <= level <= last for level, (first, last) in zip(levels, found, strict=True))
