@@ -92,9 +92,9 @@ def levels(held: Held, batch: Profile) -> Distance:
 
 def _distance(law: np.ndarray, tables: Any, counts: Any, T: int, n: int) -> Distance:
     """The distance of counts from those of n rows, of a law (4,) that is scaled to its mean."""
-    # Given the sums of both counts the mean is exact without a shift, as the counts are hypergeometric; weights from the
-    # reference alone would make Q too large, as a cell that is small by chance is also far from the batch's.  A row that
-    # is another moves two cells of every item v by 1 / T_v.
+    # Given the sums of both counts the mean is exact without a shift, as the counts are hypergeometric; weights from
+    # the reference alone would make Q too large, as a cell that is small by chance is also far from the batch's.  A
+    # row that is another moves two cells of every item v by 1 / T_v.
     squared = mean = reach = 0.0
     for one, own in zip(tables, counts, strict=True):
         k, t = int(one.sum()), int(own.sum())
