@@ -33,7 +33,7 @@ from pcircuit.arguments import shown
 
 ENGINE_VARIABLE = "PCIRCUIT_ENGINE"
 AUTO, NUMPY, NUMBA = ENGINES = ("auto", "numpy", "numba")
-SMALL_JOB = 0.012
+SMALL_JOB = 0.015
 logger = logging.getLogger("pcircuit.kernels")
 _within: ContextVar[str | None] = ContextVar("engine", default=None)
 compiling = threading.RLock()  # held while Numba is imported, or one of the kernels compiled
